@@ -1,0 +1,2 @@
+//! The harness behind every published number.
+fn main() {}

@@ -1,0 +1,123 @@
+//! The hooks: every function that instrumented or hardened code calls, with its C signature and the archive that defines it.
+//!
+//! `passes` declares exactly these, `runtime-rt` defines exactly these (tests on both sides walk the table).
+//! All take and return plain integers and pointers, never unwind, keep `errno`, and may be called before `main`.
+//!
+//! | argument | meaning |
+//! |---|---|
+//! | `site` | a `SiteKey` |
+//! | `kind` | bits 0-1: `Rw` (0 read, 1 write, 2 update); bit 8: atomic |
+//! | `frame` | the address of an alloca that instrumentation adds: the identity of an activation |
+//! | `lock` | the address of the lock's 64 bytes in `__atomfix_locks` |
+//! | `mode` | 1 R, 2 U, 3 X |
+//! | `label` | a `Label` of the plan |
+
+/// A C type of a hook's argument or result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// No result.
+    Void,
+    /// A pointer.
+    Pointer,
+    /// 32 bits.
+    U32,
+    /// 64 bits.
+    U64,
+}
+
+/// Which archive defines a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Archive {
+    /// `runtime-rt/record`: profiling.
+    Record,
+    /// `runtime-rt/lock`: production.
+    Lock,
+    /// `runtime-rt/gate`: exploration, original and hardened builds alike.
+    Gate,
+}
+
+/// One hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hook {
+    /// Its symbol.
+    pub name: &'static str,
+    /// Its result.
+    pub result: Type,
+    /// Its arguments.
+    pub arguments: &'static [Type],
+    /// Who defines it.
+    pub archives: &'static [Archive],
+}
+
+use Type::{Pointer, U32, U64, Void};
+
+const fn hook(name: &'static str, result: Type, arguments: &'static [Type], archives: &'static [Archive]) -> Hook {
+    Hook { name, result, arguments, archives }
+}
+
+/// `enter(frame, function_key)`: an activation begins.
+pub const RECORD_ENTER: Hook = hook("__atomfix_record_enter", Void, &[Pointer, U64], &[Archive::Record]);
+/// `leave(frame)`: it ends, by return or by unwinding.
+pub const RECORD_LEAVE: Hook = hook("__atomfix_record_leave", Void, &[Pointer], &[Archive::Record]);
+/// `call(frame, site)`: this activation is about to call at `site`.
+pub const RECORD_CALL: Hook = hook("__atomfix_record_call", Void, &[Pointer, U64], &[Archive::Record]);
+/// `begin(address, size, kind, site) -> token`: an access is about to happen; the address's stripe is held until `end`.
+pub const RECORD_BEGIN: Hook = hook("__atomfix_record_begin", Pointer, &[Pointer, U32, U32, U64], &[Archive::Record]);
+/// `end(token)`: it has happened.
+pub const RECORD_END: Hook = hook("__atomfix_record_end", Void, &[Pointer], &[Archive::Record]);
+/// `range(address, length, kind, site)`: a library call or memory intrinsic touches a range: called before it for ranges that are
+/// read, after it for ranges that are written. A length of 2^64-1 means up to and with the terminating zero.
+pub const RECORD_RANGE: Hook = hook("__atomfix_record_range", Void, &[Pointer, U64, U32, U64], &[Archive::Record]);
+
+/// `access(address, size, kind, site)`: a scheduling point before an access.
+pub const GATE_ACCESS: Hook = hook("__atomfix_gate_access", Void, &[Pointer, U32, U32, U64], &[Archive::Gate]);
+/// `range(address, length, kind, site)`: as `RECORD_RANGE`, always before the call; a length known only afterwards is given as 1.
+pub const GATE_RANGE: Hook = hook("__atomfix_gate_range", Void, &[Pointer, U64, U32, U64], &[Archive::Gate]);
+/// `call(site)`: the next modelled library call of this thread stands at `site`.
+pub const GATE_CALL: Hook = hook("__atomfix_gate_call", Void, &[U64], &[Archive::Gate]);
+
+/// `acquire(lock, mode, label, frame)`.
+pub const LOCK_ACQUIRE: Hook = hook("__atomfix_acquire", Void, &[Pointer, U32, U32, Pointer], &[Archive::Lock, Archive::Gate]);
+/// `release(lock, label, frame)`: only if this frame's hold comes from `label`.
+pub const LOCK_RELEASE: Hook = hook("__atomfix_release", Void, &[Pointer, U32, Pointer], &[Archive::Lock, Archive::Gate]);
+/// `degrade(lock, label, frame)`: to R, under the same condition.
+pub const LOCK_DEGRADE: Hook = hook("__atomfix_degrade", Void, &[Pointer, U32, Pointer], &[Archive::Lock, Archive::Gate]);
+/// `unwind(frame)`: the frame is left by an exception: every hold of it ends.
+pub const LOCK_UNWIND: Hook = hook("__atomfix_unwind", Void, &[Pointer], &[Archive::Lock, Archive::Gate]);
+
+/// Every hook.
+pub const HOOKS: &[Hook] = &[
+    RECORD_ENTER,
+    RECORD_LEAVE,
+    RECORD_CALL,
+    RECORD_BEGIN,
+    RECORD_END,
+    RECORD_RANGE,
+    GATE_ACCESS,
+    GATE_RANGE,
+    GATE_CALL,
+    LOCK_ACQUIRE,
+    LOCK_RELEASE,
+    LOCK_DEGRADE,
+    LOCK_UNWIND,
+];
+
+/// The bit of `kind` that marks an atomic instruction.
+pub const KIND_ATOMIC: u32 = 1 << 8;
+/// The range length that means "up to and with the terminating zero".
+pub const LENGTH_STRING: u64 = u64::MAX;
+/// Bytes that each injected lock has in the table, aligned to as many.
+pub const LOCK_BYTES: usize = 64;
+/// The table of injected locks, which relinking a hardened build defines: `LOCK_BYTES` zeroed bytes each.
+pub const LOCK_TABLE: &str = "__atomfix_locks";
+/// Beside it: how many there are (`u32`).
+pub const LOCK_COUNT: &str = "__atomfix_lock_count";
+/// Beside it: an array of pointers to their names, zero-terminated, for statistics.
+pub const LOCK_NAMES: &str = "__atomfix_lock_names";
+
+/// Environment: where a recording process puts its recording (a folder), and how (`seed=..:delay=..`).
+pub const ENV_RECORD: &str = "ATOMFIX_RECORD";
+/// Environment: the options of the production runtime, `key=value` joined by `:`.
+pub const ENV_OPTIONS: &str = "ATOMFIX_OPTIONS";
+/// Environment: the file descriptor of the page that exploration is controlled through.
+pub const ENV_CHECK: &str = "ATOMFIX_CHECK";

@@ -1,0 +1,256 @@
+//! A program as inference sees it: functions, their control-flow graphs, and what each node does to shared state.
+//!
+//! `passes::extract` makes it from bitcode (one `Module` per unit; `Program::link` joins them), `inference` reads it.
+//! A *node* is what seed 002 calls a label. Each basic block begins with one `Block` node, followed by one node for each
+//! instruction that matters, and ends in a `Return` or `Stop` node or in edges to the `Block` nodes of its successors. So
+//! every place that injection can name, "before a node" or "on an edge", is a place in the bitcode, and node numbers are
+//! the same in every extraction of the same function body.
+//!
+//! Left out: accesses to memory that provably belongs to one thread (an alloca that is not captured), and everything
+//! that calls to code outside the program do, save what the table in `external` says.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::external::{Blocking, SyncOp};
+use crate::ids::{FunctionId, FunctionKey, NodeId, SiteKey};
+use crate::pair::Rw;
+use crate::site::Source;
+
+/// All functions of the program whose bitcode was captured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Program {
+    /// In order of (name, key), so that the order of modules on the link line does not show.
+    pub functions: Vec<Function>,
+    /// What could not be covered, for the report.
+    pub uncovered: Vec<Uncovered>,
+}
+
+/// What one unit of bitcode contributes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Module {
+    /// Its source path, as the compiler was given it.
+    pub name: String,
+    /// Functions defined in it, in its order.
+    pub functions: Vec<Function>,
+    /// What could not be covered in it.
+    pub uncovered: Vec<Uncovered>,
+}
+
+/// Something that atomfix leaves alone, and why.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Uncovered {
+    /// A function, an object file, a library.
+    pub what: String,
+    /// One lower-case fragment.
+    pub why: String,
+}
+
+/// One function with a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Function {
+    /// Its stable identity.
+    pub key: FunctionKey,
+    /// Its linkage name.
+    pub name: String,
+    /// Whether the name is local to its module, so that equal names elsewhere are other functions.
+    pub local: bool,
+    /// The module it was first seen in.
+    pub module: String,
+    /// Indexed by `NodeId`; node 0 is the entry block's.
+    pub nodes: Vec<Node>,
+    /// Why no lock may be placed in it (callbr, naked, ifunc resolver, coroutine, setjmp), if so.
+    pub refused: Option<String>,
+}
+
+/// A node of the control-flow graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Node {
+    /// What it does.
+    pub kind: NodeKind,
+    /// Its stable identity; `None` for `Block`, `Return` and `Stop` nodes.
+    pub site: Option<SiteKey>,
+    /// Where it stands in the source.
+    pub source: Source,
+    /// Control-flow successors, in the terminator's order, without repeats. An unwind edge is an edge like others.
+    pub successors: Vec<NodeId>,
+}
+
+/// What a node does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum NodeKind {
+    /// The start of a basic block.
+    Block,
+    /// A load, store, atomic or memory intrinsic on memory that may be shared.
+    Access(Access),
+    /// A call.
+    Call(Call),
+    /// Leaves the function by return.
+    Return,
+    /// Leaves it otherwise: `resume`, or nothing follows (`unreachable`).
+    Stop,
+}
+
+/// An access to memory that may be shared.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Access {
+    /// What it does.
+    pub rw: Rw,
+    /// To which memory.
+    pub place: Place,
+    /// Whether it is an atomic instruction (C11 or compiler builtin).
+    pub atomic: bool,
+}
+
+/// Memory as far as one function's code tells: what accesses are grouped into variables by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Place {
+    /// A fixed offset in a global. There is one instance of it: an access to it is a *must* access.
+    Global {
+        /// The global's linkage name; with `@` and the module's path behind it when the name is local.
+        name: String,
+        /// In bytes.
+        offset: u64,
+    },
+    /// Some element of a global: the offset is computed. `stride`-periodic fields of an array of structures keep their
+    /// offset within the element.
+    GlobalElement {
+        /// As above.
+        name: String,
+        /// Offset within the element, in bytes.
+        offset: u64,
+    },
+    /// A field of an object of a named type, reached through a pointer (typed GEP or struct-path TBAA).
+    Field {
+        /// The type's name, without LLVM's numeric suffix.
+        record: String,
+        /// In bytes.
+        offset: u64,
+    },
+    /// Reached through a pointer about which the code says nothing more.
+    Pointer {
+        /// The function and the ordinal of its access: a class of its own, until evidence merges it with others.
+        site: SiteKey,
+    },
+}
+
+impl Place {
+    /// Whether there is exactly one instance, so that two accesses to it certainly touch the same memory.
+    #[must_use]
+    pub fn is_single_instance(&self) -> bool {
+        matches!(self, Self::Global { .. })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Global { name, offset: 0 } => write!(f, "{name}"),
+            Self::Global { name, offset } => write!(f, "{name}+{offset}"),
+            Self::GlobalElement { name, offset: 0 } => write!(f, "{name}[]"),
+            Self::GlobalElement { name, offset } => write!(f, "{name}[]+{offset}"),
+            Self::Field { record, offset } => write!(f, "{record}::+{offset}"),
+            Self::Pointer { site } => write!(f, "*{site}"),
+        }
+    }
+}
+
+/// A call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Call {
+    /// Whom it calls.
+    pub callee: Callee,
+    /// What an external callee touches, by the table in `external`.
+    pub accesses: Vec<Access>,
+    /// A synchronization operation, and the places of its objects (the mutex of a lock; condition, then mutex, of a wait).
+    pub sync: Option<(SyncOp, Vec<Place>)>,
+    /// Whether and how an external callee may block.
+    pub blocking: Option<Blocking>,
+}
+
+/// Whom a call calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Callee {
+    /// A linkage name; with `@` and the module's path behind it when the name is local.
+    Direct(String),
+    /// Through a pointer; its type (`i32 (ptr, i64)`) narrows the candidates to functions of that type whose address is taken.
+    Indirect(String),
+    /// Inline assembly.
+    Assembly,
+}
+
+impl Program {
+    /// Joins modules. Functions with equal keys (inline functions that several objects carry) count once.
+    #[must_use]
+    pub fn link(modules: Vec<Module>) -> Self {
+        let mut functions = BTreeMap::new();
+        let mut uncovered = Vec::new();
+        for module in modules {
+            uncovered.extend(module.uncovered);
+            for function in module.functions {
+                functions.entry((function.name.clone(), function.key)).or_insert(function);
+            }
+        }
+        uncovered.sort();
+        uncovered.dedup();
+        Self { functions: functions.into_values().collect(), uncovered }
+    }
+
+    /// Where each site stands.
+    #[must_use]
+    pub fn sites(&self) -> BTreeMap<SiteKey, (FunctionId, NodeId)> {
+        let mut sites = BTreeMap::new();
+        for (f, function) in self.functions.iter().enumerate() {
+            for (n, node) in function.nodes.iter().enumerate() {
+                if let Some(site) = node.site {
+                    sites.insert(site, (FunctionId::new(f), NodeId::new(n)));
+                }
+            }
+        }
+        sites
+    }
+
+    /// The function with this id.
+    #[must_use]
+    pub fn function(&self, id: FunctionId) -> &Function {
+        &self.functions[id.index()]
+    }
+}
+
+impl Function {
+    /// The node with this id.
+    #[must_use]
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// The name by which direct calls name it: with its module behind it when local.
+    #[must_use]
+    pub fn call_name(&self) -> String {
+        if self.local { alloc::format!("{}@{}", self.name, self.module) } else { self.name.clone() }
+    }
+}
+
+impl Node {
+    /// Every access that the node itself makes: one for an access node, those of the external table for a call.
+    #[must_use]
+    pub fn accesses(&self) -> &[Access] {
+        match &self.kind {
+            NodeKind::Access(access) => core::slice::from_ref(access),
+            NodeKind::Call(call) => &call.accesses,
+            NodeKind::Block | NodeKind::Return | NodeKind::Stop => &[],
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Results of `check`, with what they cover, and their JSON form.

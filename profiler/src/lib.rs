@@ -1,0 +1,1 @@
+//! Runs instrumented programs, collects what they recorded, and merges passing runs into a profile.

@@ -5,6 +5,8 @@
 
 mod commands;
 mod exit;
+mod project;
+mod runtime;
 
 use std::process::ExitCode;
 

@@ -1,0 +1,14 @@
+//! `atomfix harden`.
+
+use std::process::ExitCode;
+
+use crate::exit::Failure;
+
+/// The command line of `harden`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {}
+
+/// Runs the command.
+pub(crate) fn run(_arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    Err(Failure::usage("'harden' is not built into this atomfix yet", "").into())
+}

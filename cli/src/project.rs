@@ -1,0 +1,148 @@
+//! The folder `APP.atomfix` beside a program: where everything that atomfix knows about it lies.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `profile` | `model::profile::Profile`, framed (`wire::PROFILE`), postcard, behind the build's hash |
+//! | `plan.toml` | `model::plan::Plan` |
+//! | `schedules/` | failing schedules that `check` found |
+//! | `build/` | instrumented builds, named by what they were made from; safe to delete |
+//!
+//! Damaged, foreign or stale files are errors that name the file and the offset; nothing is ever ignored in silence.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use model::plan::{PLAN_SCHEMA, Plan};
+use model::profile::Profile;
+use model::wire::{self, PROFILE};
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Failure;
+
+/// A program and its folder.
+#[derive(Clone, Debug)]
+pub(crate) struct Project {
+    /// The program, as the user named it.
+    pub(crate) program: PathBuf,
+    /// `PROGRAM.atomfix`.
+    pub(crate) folder: PathBuf,
+}
+
+/// A profile and the build it was learned from.
+#[derive(Serialize, Deserialize)]
+struct StoredProfile {
+    build: String,
+    profile: Profile,
+}
+
+impl Project {
+    /// The project of a program. Nothing is created yet.
+    pub(crate) fn of(program: &Path) -> Self {
+        let mut folder = program.as_os_str().to_owned();
+        folder.push(".atomfix");
+        Self { program: program.to_owned(), folder: folder.into() }
+    }
+
+    /// The program, for messages.
+    pub(crate) fn name(&self) -> std::path::Display<'_> {
+        self.program.display()
+    }
+
+    pub(crate) fn profile_path(&self) -> PathBuf {
+        self.folder.join("profile")
+    }
+
+    pub(crate) fn plan_path(&self) -> PathBuf {
+        self.folder.join("plan.toml")
+    }
+
+    /// A folder inside the project's, made if need be.
+    pub(crate) fn subfolder(&self, name: &str) -> Result<PathBuf, Failure> {
+        let path = self.folder.join(name);
+        fs::create_dir_all(&path).map_err(|error| cannot_write(&path, &error))?;
+        Ok(path)
+    }
+
+    /// The profile, if there is one for this build.
+    pub(crate) fn profile(&self, build: &str) -> Result<Profile, Failure> {
+        let path = self.profile_path();
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let next = format!("run `atomfix profile {} -- ARGS` with arguments for which the program passes", self.name());
+                return Err(Failure::usage(format!("{}: there is no profile of this program", self.name()), next));
+            }
+            Err(error) => return Err(Failure::usage(format!("{}: {error}", path.display()), "")),
+        };
+        let again = format!("delete it and profile again: `rm {}`", path.display());
+        let body = wire::unframe(PROFILE, &bytes).map_err(|damage| Failure::usage(format!("{}: {damage}", path.display()), &again))?;
+        let stored: StoredProfile = postcard::from_bytes(body)
+            .map_err(|error| Failure::usage(format!("{}: its body does not decode: {error}", path.display()), &again))?;
+        if stored.build != build {
+            let what = format!("{}: this is a profile of another build of {}", path.display(), self.name());
+            return Err(Failure::usage(what, again));
+        }
+        Ok(stored.profile)
+    }
+
+    /// Stores the profile of a build, whole or not at all.
+    pub(crate) fn store_profile(&self, build: &str, profile: Profile) -> Result<(), Failure> {
+        let body = postcard::to_stdvec(&StoredProfile { build: build.to_owned(), profile }).expect("a profile encodes");
+        self.store(&self.profile_path(), &wire::frame(PROFILE, &body))
+    }
+
+    /// Stores the plan, for people to read and edit.
+    pub(crate) fn store_plan(&self, plan: &Plan) -> Result<PathBuf, Failure> {
+        let path = self.plan_path();
+        self.store(&path, plan_text(plan).as_bytes())?;
+        Ok(path)
+    }
+
+    fn store(&self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+        fs::create_dir_all(&self.folder).map_err(|error| cannot_write(&self.folder, &error))?;
+        wire::write_atomically(path, bytes).map_err(|error| cannot_write(path, &error))
+    }
+}
+
+/// The plan as TOML with a comment that says what it is.
+pub(crate) fn plan_text(plan: &Plan) -> String {
+    let body = toml::to_string(plan).expect("a plan has a TOML form");
+    format!(
+        "# The locks that `atomfix harden` injects. Set `enabled = false` to switch one off.\n\
+         # Node numbers belong to the build named below; infer again after changing the source.\n{body}"
+    )
+}
+
+/// Reads a plan that people may have edited.
+pub(crate) fn read_plan(path: &Path, build: &str) -> Result<Plan, Failure> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display()), "`atomfix infer` writes a plan"))?;
+    parse_plan(&text, &path.display().to_string(), build)
+}
+
+/// Reads a plan's text; `name` is for messages.
+pub(crate) fn parse_plan(text: &str, name: &str, build: &str) -> Result<Plan, Failure> {
+    let again = "undo the edit, or write the plan anew with `atomfix infer`";
+    let plan: Plan =
+        toml::from_str(text).map_err(|error| Failure::usage(format!("{name}: not a plan: {}", error.to_string().trim_end()), again))?;
+    if plan.schema != PLAN_SCHEMA {
+        return Err(Failure::usage(
+            format!("{name}: schema {} is not known to this atomfix, which reads {PLAN_SCHEMA}", plan.schema),
+            again,
+        ));
+    }
+    if plan.build != build {
+        return Err(Failure::usage(format!("{name}: this plan was made for another build"), "write it anew with `atomfix infer`"));
+    }
+    for (index, lock) in plan.locks.iter().enumerate() {
+        if lock.id.index() != index {
+            return Err(Failure::usage(format!("{name}: lock number {index} has the id {}", lock.id), again));
+        }
+    }
+    Ok(plan)
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::usage(format!("{}: cannot write: {error}", path.display()), "make the folder writable, or free some space, and run this again")
+}

@@ -1,1 +1,273 @@
 //! Results of `check`, with what they cover, and their JSON form.
+//!
+//! ```json
+//! {"schema":1,"results":[{"program":"app","build":"original","strategy":"dfs","schedules":42,"complete":true,
+//!   "coverage":"all sequentially consistent schedules","abandoned":3,
+//!   "failures":[{"kind":"assert","message":"x == 2","location":"app.c:12","schedule":"app.atomfix/failures/1.schedule","count":7}],
+//!   "seconds":0.5,"schedules_per_second":84.0}]}
+//! ```
+//!
+//! A comparison has two results: the original's, then the hardened build's.
+//! Not here: how results are shown to people (`cli`), and the schedules themselves (`schedule`).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// The version of this form.
+pub const REPORT_SCHEMA: u32 = 1;
+
+/// What `check --json` writes.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Report {
+    /// `REPORT_SCHEMA`.
+    pub schema: u32,
+    /// One for each build explored.
+    pub results: Vec<CheckResult>,
+}
+
+impl Report {
+    /// A report of these results.
+    #[must_use]
+    pub fn new(results: Vec<CheckResult>) -> Self {
+        Self { schema: REPORT_SCHEMA, results }
+    }
+}
+
+/// The exploration of one build.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct CheckResult {
+    /// The program, as the user named it.
+    pub program: String,
+    /// Which build of it.
+    pub build: Build,
+    /// The strategy, as options name it.
+    pub strategy: String,
+    /// Executions that ran to an end of their own.
+    pub schedules: u64,
+    /// Whether every sequentially consistent schedule is covered.
+    pub complete: bool,
+    /// What is covered.
+    pub coverage: Coverage,
+    /// Executions that were abandoned because others cover them; not among `schedules`.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub abandoned: u64,
+    /// Executions that were cut at the step limit; among `schedules`.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub cut: u64,
+    /// Executions that did not follow the prefix they were to repeat: the program is not deterministic.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub diverged: u64,
+    /// What went wrong, each class of failure once.
+    pub failures: Vec<Failure>,
+    /// Wall time.
+    pub seconds: f64,
+    /// `schedules / seconds`.
+    pub schedules_per_second: f64,
+    /// Things that the reader must know to judge the result: what was not covered, which driver ran and why.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub notes: Vec<String>,
+}
+
+/// A build of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum Build {
+    /// As the user built it.
+    Original,
+    /// With injected locks.
+    Hardened,
+}
+
+impl fmt::Display for Build {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Original => "original",
+            Self::Hardened => "hardened",
+        })
+    }
+}
+
+/// One class of failure: what went wrong where, with a schedule that leads there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Failure {
+    /// What it is.
+    pub kind: FailureKind,
+    /// The program's own words, or ours: `Assertion 'x == 2' failed`, `SIGSEGV at address 0x0`.
+    pub message: String,
+    /// Where in the source, or `?`.
+    pub location: String,
+    /// The path of the schedule that replays it.
+    pub schedule: String,
+    /// In how many executions it was seen.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub count: u64,
+}
+
+/// What went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum FailureKind {
+    /// A failed assertion, `abort`, `std::terminate`.
+    Assert,
+    /// Died by a signal.
+    Signal,
+    /// Ended with a status other than 0.
+    ExitStatus,
+    /// Threads wait for locks in a cycle, or one for a lock that it holds itself.
+    DeadlockLock,
+    /// Threads wait on a condition, semaphore or barrier that nobody is left to signal.
+    DeadlockCondition,
+    /// As before, and the signal came before the wait.
+    LostWakeUp,
+    /// Threads wait for the end of threads that wait.
+    DeadlockJoin,
+    /// Threads run for ever without progress.
+    Livelock,
+    /// Cut at the step limit.
+    StepLimit,
+    /// The output is not the expected one.
+    OutputMismatch,
+}
+
+/// All kinds, with the word that each has in the text and JSON forms.
+pub const FAILURE_WORDS: &[(FailureKind, &str)] = &[
+    (FailureKind::Assert, "assert"),
+    (FailureKind::Signal, "signal"),
+    (FailureKind::ExitStatus, "exit-status"),
+    (FailureKind::DeadlockLock, "deadlock-lock"),
+    (FailureKind::DeadlockCondition, "deadlock-condition"),
+    (FailureKind::LostWakeUp, "lost-wake-up"),
+    (FailureKind::DeadlockJoin, "deadlock-join"),
+    (FailureKind::Livelock, "livelock"),
+    (FailureKind::StepLimit, "step-limit"),
+    (FailureKind::OutputMismatch, "output-mismatch"),
+];
+
+impl FailureKind {
+    /// The kind with this word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        FAILURE_WORDS.iter().find(|(_, w)| *w == word).map(|&(kind, _)| kind)
+    }
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = FAILURE_WORDS.iter().find(|(kind, _)| kind == self).map_or("?", |&(_, word)| word);
+        f.write_str(word)
+    }
+}
+
+/// What a set of executions covers. In JSON it is the sentence that it prints as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coverage {
+    /// Every sequentially consistent schedule, up to the order of steps that commute.
+    All,
+    /// Every schedule with at most this many preemptions.
+    Preemptions(u32),
+    /// Every schedule with at most this many delays of the default one.
+    Delays(u32),
+    /// This many schedules drawn at random.
+    Sampled(u64),
+    /// This many schedules of a systematic search that was not finished at any bound.
+    Partial(u64),
+}
+
+impl Coverage {
+    /// Whether nothing is left to explore.
+    #[must_use]
+    pub fn is_complete(self) -> bool {
+        self == Self::All
+    }
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all sequentially consistent schedules"),
+            Self::Preemptions(bound) => write!(f, "up to {bound} preemptions"),
+            Self::Delays(bound) => write!(f, "up to {bound} delays"),
+            Self::Sampled(count) => write!(f, "sampled: {count}"),
+            Self::Partial(count) => write!(f, "unfinished: {count}"),
+        }
+    }
+}
+
+/// A sentence that states no coverage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadCoverage;
+
+impl fmt::Display for BadCoverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not a statement of coverage")
+    }
+}
+
+impl core::error::Error for BadCoverage {}
+
+impl core::str::FromStr for Coverage {
+    type Err = BadCoverage;
+
+    fn from_str(text: &str) -> Result<Self, BadCoverage> {
+        if text == "all sequentially consistent schedules" {
+            return Ok(Self::All);
+        }
+        let number = |prefix: &str, suffix: &str| text.strip_prefix(prefix)?.strip_suffix(suffix)?.parse::<u64>().ok();
+        let bound = |number: u64| u32::try_from(number).ok();
+        number("up to ", " preemptions")
+            .and_then(bound)
+            .map(Self::Preemptions)
+            .or_else(|| number("up to ", " delays").and_then(bound).map(Self::Delays))
+            .or_else(|| number("sampled: ", "").map(Self::Sampled))
+            .or_else(|| number("unfinished: ", "").map(Self::Partial))
+            .ok_or(BadCoverage)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Coverage {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Coverage {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <String as serde::Deserialize>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn coverage_reads_back_from_its_sentence() {
+        for coverage in [
+            Coverage::All,
+            Coverage::Preemptions(0),
+            Coverage::Preemptions(3),
+            Coverage::Delays(2),
+            Coverage::Sampled(7),
+            Coverage::Partial(0),
+        ] {
+            assert_eq!(coverage.to_string().parse(), Ok(coverage));
+        }
+        assert_eq!("up to some preemptions".parse::<Coverage>(), Err(BadCoverage));
+    }
+
+    #[test]
+    fn every_kind_of_failure_has_a_word() {
+        for (kind, word) in FAILURE_WORDS {
+            assert_eq!(kind.to_string(), *word);
+            assert_eq!(FailureKind::from_word(word), Some(*kind));
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Which events conflict: two pending events of two threads are *dependent* unless performing them in either order gives
+//! the same state and neither enables or disables the other.
+//!
+//! Saying "dependent" of two events that commute costs executions; saying "independent" of two that do not loses
+//! outcomes. So what is not known to commute conflicts: events on overlapping ranges, unless both only read, or both are
+//! shared acquisitions, or both are releases of shared holds.
+//!
+//! Create, start, join and exit touch no memory: their order is by enabledness alone (a thread is there only after its
+//! creation; a join is enabled only after the exit), except that two creations compete for the next `ThreadId`.
+//! Not here: happens-before, which has these orders as edges of its own.
+
+use model::event::{Event, EventKind, Range};
+use model::pair::{Mode, Rw};
+
+/// Whether the order of two events of different threads may matter.
+#[must_use]
+#[inline]
+pub fn dependent(a: &Event, b: &Event) -> bool {
+    let (class_a, class_b) = (class(a.kind), class(b.kind));
+    match (class_a, class_b) {
+        (Class::Everything, _) | (_, Class::Everything) | (Class::Creation, Class::Creation) | (Class::Outside, Class::Outside) => true,
+        (Class::Memory { group: x, .. }, Class::Memory { group: y, .. }) => touches(a, b) && !(x == y && x != Group::Alone),
+        _ => false,
+    }
+}
+
+/// What an event competes for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// Its ranges.
+    Memory { group: Group },
+    /// The next thread id.
+    Creation,
+    /// The world outside.
+    Outside,
+    /// Ends every other thread.
+    Everything,
+    /// Nothing.
+    Nothing,
+}
+
+/// Events that commute with others of their own group on one object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Group {
+    /// Commutes with none.
+    Alone,
+    /// Reads.
+    Reads,
+    /// Shared acquisitions of a reader-writer lock.
+    ReadLocks,
+    /// Shared acquisitions of an injected lock.
+    Shared,
+    /// Posts to a semaphore.
+    Posts,
+    /// Arrivals at a latch would commute, but a barrier tells one of its threads that it was the last: kept apart.
+    Leaves,
+}
+
+#[inline]
+fn class(kind: EventKind) -> Class {
+    use EventKind as K;
+    let group = match kind {
+        K::Access { rw: Rw::Read, .. } => Group::Reads,
+        K::ReadLock | K::TryReadLock => Group::ReadLocks,
+        K::Acquire { mode: Mode::R } => Group::Shared,
+        K::SemPost => Group::Posts,
+        K::BarrierLeave => Group::Leaves,
+        K::Access { .. }
+        | K::Manage
+        | K::Lock
+        | K::TryLock
+        | K::LockTimeout
+        | K::Unlock
+        | K::WaitRelease { .. }
+        | K::WaitReacquire
+        | K::WaitTimeout
+        | K::WaitSpurious
+        | K::Signal
+        | K::Broadcast
+        | K::Acquire { .. }
+        | K::Release
+        | K::Degrade
+        | K::Revoke
+        | K::SemWait
+        | K::SemTryWait
+        | K::BarrierArrive
+        | K::OnceEnter
+        | K::OnceLeave
+        | K::FutexWait
+        | K::FutexReturn
+        | K::FutexWake => Group::Alone,
+        K::Create { .. } => return Class::Creation,
+        K::External => return Class::Outside,
+        K::ExitProcess => return Class::Everything,
+        K::Start | K::Exit | K::Join { .. } | K::Yield | K::Sleep => return Class::Nothing,
+    };
+    Class::Memory { group }
+}
+
+/// Whether two events touch common memory.
+#[inline]
+fn touches(a: &Event, b: &Event) -> bool {
+    let second = |event: &Event| match event.kind {
+        EventKind::WaitRelease { mutex } => Some(mutex),
+        _ => None,
+    };
+    let meet = |x: Option<Range>, y: Option<Range>| matches!((x, y), (Some(x), Some(y)) if x.overlaps(y));
+    meet(a.range, b.range) || meet(second(a), b.range) || meet(a.range, second(b)) || meet(second(a), second(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::ids::ThreadId;
+
+    fn at(address: u64, kind: EventKind) -> Event {
+        Event { kind, range: Some(Range { address, length: 4 }), object: None, site: None }
+    }
+
+    fn check(a: Event, b: Event, expected: bool) {
+        assert_eq!(dependent(&a, &b), expected, "{a:?} {b:?}");
+        assert_eq!(dependent(&b, &a), expected, "{b:?} {a:?}");
+    }
+
+    #[test]
+    fn accesses_conflict_when_they_overlap_and_one_writes() {
+        let access = |address, rw| at(address, EventKind::Access { rw, atomic: false });
+        check(access(0, Rw::Read), access(0, Rw::Read), false);
+        check(access(0, Rw::Read), access(0, Rw::Write), true);
+        check(access(0, Rw::Write), access(2, Rw::Write), true);
+        check(access(0, Rw::Update), access(0, Rw::Read), true);
+        check(access(0, Rw::Write), access(4, Rw::Write), false);
+    }
+
+    #[test]
+    fn a_wait_conflicts_on_its_condition_and_on_its_mutex() {
+        let wait = at(0, EventKind::WaitRelease { mutex: Range { address: 64, length: 40 } });
+        check(wait, at(0, EventKind::Signal), true);
+        check(wait, at(64, EventKind::Lock), true);
+        check(wait, at(64, EventKind::TryLock), true);
+        check(wait, at(32, EventKind::Lock), false);
+        check(wait, at(128, EventKind::WaitRelease { mutex: Range { address: 64, length: 40 } }), true);
+    }
+
+    #[test]
+    fn shared_acquisitions_commute_and_exclusive_ones_do_not() {
+        check(at(0, EventKind::ReadLock), at(0, EventKind::ReadLock), false);
+        check(at(0, EventKind::ReadLock), at(0, EventKind::Lock), true);
+        check(at(0, EventKind::Acquire { mode: Mode::R }), at(0, EventKind::Acquire { mode: Mode::R }), false);
+        check(at(0, EventKind::Acquire { mode: Mode::R }), at(0, EventKind::Acquire { mode: Mode::U }), true);
+        check(at(0, EventKind::SemPost), at(0, EventKind::SemPost), false);
+        check(at(0, EventKind::SemPost), at(0, EventKind::SemTryWait), true);
+    }
+
+    #[test]
+    fn threads_conflict_only_over_their_numbers_and_the_end_of_the_process() {
+        let none = |kind| Event { kind, range: None, object: None, site: None };
+        let create = |child| none(EventKind::Create { child: ThreadId(child) });
+        check(create(1), create(2), true);
+        check(create(1), none(EventKind::Exit), false);
+        check(none(EventKind::Start), none(EventKind::Start), false);
+        check(none(EventKind::ExitProcess), at(0, EventKind::Lock), true);
+        check(none(EventKind::ExitProcess), none(EventKind::Yield), true);
+        check(none(EventKind::External), none(EventKind::External), true);
+        check(none(EventKind::External), at(0, EventKind::Lock), false);
+    }
+}

@@ -1,0 +1,262 @@
+//! The seam between the engine that runs a program and whoever chooses its schedule; one strategy a file.
+//!
+//! # The protocol
+//!
+//! ```text
+//! while strategy.begin() {
+//!     loop {
+//!         while an enabled thread exists: choose(point) -> Run(thread), Abandon or Diverged
+//!             the engine performs the thread's pending event, asking pick(..) where the event itself has a choice
+//!             executed(step)
+//!     }
+//!     end(ending)
+//! }
+//! ```
+//!
+//! One call of `choose` is one scheduling point: the thread it names performs its pending event and runs on to its next
+//! one. `end` may come at any time after `begin` (the program died in the middle of a step, the engine's step limit was
+//! reached), also without `executed` for the last choice. Strategies are deterministic: the same program and the same
+//! construction give the same schedules.
+//!
+//! # What a preemption is
+//!
+//! One definition for all strategies ([`Point::preempts`]): a step is a preemption when the thread of the previous step
+//! is still enabled, its pending event is not a yield, and another thread is chosen. The passing of a time-out (or a
+//! spurious wake-up) counts as a preemption when something else could have happened: otherwise loops of timed waits
+//! would be unbounded within a bound. Picks are free.
+
+use model::event::Event;
+use model::ids::{ObjectId, ThreadId};
+use model::report::Coverage;
+
+use crate::threads::ThreadSet;
+
+/// A scheduling point.
+#[derive(Clone, Copy, Debug)]
+pub struct Point<'a> {
+    /// The thread of the previous step; `None` at the first point of an execution. It may have ended, or be disabled.
+    pub current: Option<ThreadId>,
+    /// The threads whose pending event can be performed. Never empty.
+    pub enabled: &'a ThreadSet,
+    /// Indexed by thread: what each is about to do, enabled or not; `None` when it has ended. Threads beyond the end have
+    /// not been created.
+    pub pending: &'a [Option<Event>],
+}
+
+/// What a strategy wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// This enabled thread performs its pending event.
+    Run(ThreadId),
+    /// Every way on from here is covered by other executions: end this one. It counts apart.
+    Abandon,
+    /// The execution does not repeat the one whose prefix it was to follow: the program is not deterministic.
+    Diverged,
+}
+
+/// A choice inside a step, which is not about who runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Pick<'a> {
+    /// Which waiter a signal wakes.
+    Waiter {
+        /// The condition.
+        condition: Option<ObjectId>,
+        /// Those who wait, in order of arrival. Never empty.
+        waiters: &'a [ThreadId],
+    },
+    /// One of several results, by number.
+    Value {
+        /// How many there are. Never 0.
+        options: u32,
+    },
+}
+
+impl Pick<'_> {
+    /// How many options there are.
+    #[must_use]
+    pub fn options(&self) -> u32 {
+        match self {
+            Self::Waiter { waiters, .. } => u32::try_from(waiters.len()).unwrap_or(u32::MAX),
+            Self::Value { options } => *options,
+        }
+    }
+}
+
+/// A step that was performed.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// Who.
+    pub thread: ThreadId,
+    /// What, as it happened: a compare-and-swap that failed is a read.
+    pub event: Event,
+}
+
+/// How an execution ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It ran to its end and nothing was wrong.
+    Passed,
+    /// It failed: died, deadlocked, gave a wrong result.
+    Failed,
+    /// It was cut at the engine's step limit: what would have followed is not known.
+    Cut,
+    /// The strategy abandoned it.
+    Abandoned,
+    /// The strategy found that it diverged.
+    Diverged,
+}
+
+/// The end of an execution.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending<'a> {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// As in [`Point::pending`]: what the threads that had not ended were about to do. Blocked ones, after a deadlock.
+    pub pending: &'a [Option<Event>],
+}
+
+/// How many executions a strategy has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Executions that ran to an end of their own: passed, failed or cut.
+    pub schedules: u64,
+    /// Of these: failed.
+    pub failed: u64,
+    /// Of these: cut at the step limit.
+    pub cut: u64,
+    /// Abandoned executions (blocked by sleep sets), not among `schedules`.
+    pub abandoned: u64,
+    /// Diverged executions, not among `schedules`. Any makes every claim of completeness void.
+    pub diverged: u64,
+}
+
+impl Counts {
+    /// Counts one more execution.
+    pub fn add(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Passed => self.schedules += 1,
+            Outcome::Failed => {
+                self.schedules += 1;
+                self.failed += 1;
+            }
+            Outcome::Cut => {
+                self.schedules += 1;
+                self.cut += 1;
+            }
+            Outcome::Abandoned => self.abandoned += 1,
+            Outcome::Diverged => self.diverged += 1,
+        }
+    }
+
+    /// All executions that were begun and ended.
+    #[must_use]
+    pub fn executions(&self) -> u64 {
+        self.schedules + self.abandoned + self.diverged
+    }
+}
+
+/// Whoever chooses the schedules of an exploration.
+pub trait Strategy {
+    /// Its name and parameters, as options name it: `dfs`, `pct:3`.
+    fn name(&self) -> &'static str;
+
+    /// Whether another execution is wanted; it starts then. `false` is final.
+    fn begin(&mut self) -> bool;
+
+    /// Who goes on from this point.
+    fn choose(&mut self, point: &Point<'_>) -> Choice;
+
+    /// Which option is taken, below `pick.options()`. Comes between the `choose` and the `executed` of one step.
+    fn pick(&mut self, pick: &Pick<'_>) -> u32;
+
+    /// The step was performed.
+    fn executed(&mut self, step: &Step);
+
+    /// The execution is over.
+    fn end(&mut self, ending: &Ending<'_>);
+
+    /// The executions so far.
+    fn counts(&self) -> Counts;
+
+    /// What the executions so far cover.
+    fn coverage(&self) -> Coverage;
+}
+
+impl Point<'_> {
+    /// Whether running `thread` now is a preemption, by the definition above.
+    #[must_use]
+    #[inline]
+    pub fn preempts(&self, thread: ThreadId) -> bool {
+        let switches = self.current.is_some_and(|current| {
+            current != thread && self.enabled.contains(current) && !self.event(current).is_some_and(|event| event.kind.is_yield())
+        });
+        switches || (self.event(thread).is_some_and(|event| event.kind.is_timeout()) && self.enabled.len() > 1)
+    }
+
+    /// What the thread is about to do.
+    #[must_use]
+    #[inline]
+    pub fn event(&self, thread: ThreadId) -> Option<&Event> {
+        self.pending.get(thread.index())?.as_ref()
+    }
+
+    /// The thread that goes on when nobody asks for a switch: the current one while it is enabled, does not yield and
+    /// does not time out; else the lowest enabled one after it in the order of ids, cyclically, so that yielding threads
+    /// take turns, and those about to time out last.
+    #[must_use]
+    pub fn default_thread(&self) -> ThreadId {
+        let patient = |thread: &ThreadId| !self.event(*thread).is_some_and(|event| event.kind.is_timeout());
+        let eager = |thread: &ThreadId| patient(thread) && !self.event(*thread).is_some_and(|event| event.kind.is_yield());
+        let start = self.current.map_or(ThreadId(0), |current| ThreadId(current.0 + 1));
+        if let Some(current) = self.current.filter(|current| self.enabled.contains(*current)).filter(eager) {
+            return current;
+        }
+        let ring = || {
+            let (after, before) = (self.enabled.iter().filter(move |t| *t >= start), self.enabled.iter().filter(move |t| *t < start));
+            after.chain(before)
+        };
+        ring().find(eager).or_else(|| ring().find(patient)).or_else(|| ring().next()).unwrap_or(ThreadId(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::event::EventKind;
+
+    fn event(kind: EventKind) -> Option<Event> {
+        Some(Event { kind, range: None, object: None, site: None })
+    }
+
+    fn check(current: Option<u32>, pending: &[Option<Event>], enabled: &[u32], preempting: &[u32], default: u32) {
+        let enabled: ThreadSet = enabled.iter().copied().map(ThreadId).collect();
+        let point = Point { current: current.map(ThreadId), enabled: &enabled, pending };
+        for thread in enabled.iter() {
+            assert_eq!(point.preempts(thread), preempting.contains(&thread.0), "{thread} at {point:?}");
+        }
+        assert_eq!(point.default_thread(), ThreadId(default), "{point:?}");
+    }
+
+    #[test]
+    fn leaving_an_enabled_thread_is_a_preemption() {
+        let lock = event(EventKind::Lock);
+        check(None, &[lock, lock], &[0, 1], &[], 0);
+        check(Some(1), &[lock, lock], &[0, 1], &[0], 1);
+        check(Some(1), &[lock, lock], &[0], &[], 0);
+        check(Some(1), &[lock, None, lock], &[0, 2], &[], 2);
+    }
+
+    #[test]
+    fn leaving_a_thread_that_yields_is_free_and_the_default() {
+        check(Some(0), &[event(EventKind::Yield), event(EventKind::Lock)], &[0, 1], &[], 1);
+        check(Some(0), &[event(EventKind::Yield), event(EventKind::Yield)], &[0, 1], &[], 1);
+        check(Some(1), &[event(EventKind::Yield), event(EventKind::Sleep)], &[0, 1], &[], 0);
+    }
+
+    #[test]
+    fn a_time_out_costs_when_something_else_could_happen_and_comes_last_by_default() {
+        let timeout = event(EventKind::WaitTimeout);
+        check(Some(0), &[timeout, event(EventKind::Lock)], &[0, 1], &[0, 1], 1);
+        check(Some(0), &[timeout, event(EventKind::Lock)], &[0], &[], 0);
+    }
+}

@@ -63,6 +63,8 @@ pub struct Function {
     pub local: bool,
     /// The module it was first seen in.
     pub module: String,
+    /// Its type in the text form that `Callee::Indirect` uses: which indirect calls may reach it.
+    pub signature: String,
     /// Indexed by `NodeId`; node 0 is the entry block's.
     pub nodes: Vec<Node>,
     /// Why no lock may be placed in it (callbr, naked, ifunc resolver, coroutine, setjmp), if so.

@@ -72,6 +72,7 @@ fn class(kind: EventKind) -> Class {
         | K::LockTimeout
         | K::Unlock
         | K::WaitRelease { .. }
+        | K::Waiting
         | K::WaitReacquire
         | K::WaitTimeout
         | K::WaitSpurious

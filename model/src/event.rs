@@ -1,7 +1,7 @@
 //! One event of an exploration: what a thread is about to do at a scheduling point.
 //!
 //! A thread's *pending* event is the next thing it will do; a *step* performs it, up to and without the thread's next
-//! event. Every event is atomic: a condition wait is three (`WaitRelease`, then `WaitReacquire` or `WaitTimeout`).
+//! event. Every event is atomic: a condition wait is several (`WaitRelease`; `Waiting` until woken, or `WaitTimeout`; `WaitReacquire`).
 //!
 //! Identities are stable across runs: threads by order of creation, objects by order of first use, sites by code.
 //! Addresses are those of one process image: equal in all executions of one exploration, meaningless beyond it.
@@ -95,9 +95,13 @@ pub enum EventKind {
         /// The mutex's storage.
         mutex: Range,
     },
-    /// Condition wait, last part, once woken: takes the mutex, which is this event's object. Enabled when it is free.
+    /// Condition wait, second part: waits to be woken. Never enabled: when woken, the pending event becomes
+    /// `WaitReacquire`. A timed wait is `WaitTimeout` instead.
+    Waiting,
+    /// Condition wait, last part, once woken or timed out: takes the mutex, which is this event's object. Enabled when it is free.
     WaitReacquire,
-    /// A timed wait ends without being woken: leaves the waiters of the condition. Enabled while not woken.
+    /// A timed wait ends without being woken: leaves the waiters of the condition. Always enabled; when woken, the pending
+    /// event becomes `WaitReacquire`.
     WaitTimeout,
     /// A wait ends without any cause, as the standard allows: leaves the waiters of the condition.
     WaitSpurious,
@@ -213,6 +217,7 @@ impl EventKind {
             Self::Yield => 40,
             Self::Sleep => 41,
             Self::External => 42,
+            Self::Waiting => 43,
         })
     }
 }
@@ -288,7 +293,7 @@ impl fmt::Display for EventKind {
 }
 
 /// Indexed by code.
-const WORDS: [&str; 43] = [
+const WORDS: [&str; 44] = [
     "start",
     "exit",
     "exit-process",
@@ -332,6 +337,7 @@ const WORDS: [&str; 43] = [
     "yield",
     "sleep",
     "external",
+    "waiting",
 ];
 
 #[cfg(test)]
@@ -345,7 +351,7 @@ mod tests {
             assert_eq!(KindCode::from_number(code.number()), Some(code));
         }
         assert_eq!("jump".parse::<KindCode>(), Err(BadKind));
-        assert_eq!(KindCode::from_number(43), None);
+        assert_eq!(KindCode::from_number(44), None);
     }
 
     #[test]

@@ -21,9 +21,9 @@
 //! # What a preemption is
 //!
 //! One definition for all strategies ([`Point::preempts`]): a step is a preemption when the thread of the previous step
-//! is still enabled, its pending event is not a yield, and another thread is chosen. The passing of a time-out (or a
-//! spurious wake-up) counts as a preemption when something else could have happened: otherwise loops of timed waits
-//! would be unbounded within a bound. Picks are free.
+//! is still enabled, its pending event is neither a yield nor a time-out, and another thread is chosen. The passing of a
+//! time-out (or a spurious wake-up) counts as a preemption when an event of another kind was enabled: otherwise loops of
+//! timed waits would be unbounded within a bound. Picks are free. So there is always a step that is not a preemption.
 
 use model::event::Event;
 use model::ids::{ObjectId, ThreadId};
@@ -187,10 +187,8 @@ impl Point<'_> {
     #[must_use]
     #[inline]
     pub fn preempts(&self, thread: ThreadId) -> bool {
-        let switches = self.current.is_some_and(|current| {
-            current != thread && self.enabled.contains(current) && !self.event(current).is_some_and(|event| event.kind.is_yield())
-        });
-        switches || (self.event(thread).is_some_and(|event| event.kind.is_timeout()) && self.enabled.len() > 1)
+        let leaves = self.current.is_some_and(|current| current != thread && self.enabled.contains(current) && self.is_eager(current));
+        leaves || (self.is_timeout(thread) && self.enabled.iter().any(|other| !self.is_timeout(other)))
     }
 
     /// What the thread is about to do.
@@ -202,20 +200,27 @@ impl Point<'_> {
 
     /// The thread that goes on when nobody asks for a switch: the current one while it is enabled, does not yield and
     /// does not time out; else the lowest enabled one after it in the order of ids, cyclically, so that yielding threads
-    /// take turns, and those about to time out last.
+    /// take turns, and those about to time out last. `None` only when none is enabled. Never a preemption.
     #[must_use]
-    pub fn default_thread(&self) -> ThreadId {
-        let patient = |thread: &ThreadId| !self.event(*thread).is_some_and(|event| event.kind.is_timeout());
-        let eager = |thread: &ThreadId| patient(thread) && !self.event(*thread).is_some_and(|event| event.kind.is_yield());
-        let start = self.current.map_or(ThreadId(0), |current| ThreadId(current.0 + 1));
-        if let Some(current) = self.current.filter(|current| self.enabled.contains(*current)).filter(eager) {
-            return current;
+    #[inline]
+    pub fn default_thread(&self) -> Option<ThreadId> {
+        if let Some(current) = self.current.filter(|&current| self.enabled.contains(current) && self.is_eager(current)) {
+            return Some(current);
         }
-        let ring = || {
-            let (after, before) = (self.enabled.iter().filter(move |t| *t >= start), self.enabled.iter().filter(move |t| *t < start));
-            after.chain(before)
-        };
-        ring().find(eager).or_else(|| ring().find(patient)).or_else(|| ring().next()).unwrap_or(ThreadId(0))
+        let start = self.current.map_or(0, |current| current.0 + 1);
+        let ring = || self.enabled.iter().filter(move |t| t.0 >= start).chain(self.enabled.iter().filter(move |t| t.0 < start));
+        ring().find(|&thread| self.is_eager(thread)).or_else(|| ring().find(|&thread| !self.is_timeout(thread))).or_else(|| ring().next())
+    }
+
+    #[inline]
+    fn is_timeout(&self, thread: ThreadId) -> bool {
+        self.event(thread).is_some_and(|event| event.kind.is_timeout())
+    }
+
+    /// Neither yields nor times out.
+    #[inline]
+    fn is_eager(&self, thread: ThreadId) -> bool {
+        !self.event(thread).is_some_and(|event| event.kind.is_timeout() || event.kind.is_yield())
     }
 }
 
@@ -234,7 +239,7 @@ mod tests {
         for thread in enabled.iter() {
             assert_eq!(point.preempts(thread), preempting.contains(&thread.0), "{thread} at {point:?}");
         }
-        assert_eq!(point.default_thread(), ThreadId(default), "{point:?}");
+        assert_eq!(point.default_thread(), Some(ThreadId(default)), "{point:?}");
     }
 
     #[test]
@@ -256,7 +261,9 @@ mod tests {
     #[test]
     fn a_time_out_costs_when_something_else_could_happen_and_comes_last_by_default() {
         let timeout = event(EventKind::WaitTimeout);
-        check(Some(0), &[timeout, event(EventKind::Lock)], &[0, 1], &[0, 1], 1);
+        check(Some(0), &[timeout, event(EventKind::Lock)], &[0, 1], &[0], 1);
+        check(Some(0), &[timeout, timeout], &[0, 1], &[], 1);
+        check(Some(1), &[timeout, event(EventKind::Lock)], &[0, 1], &[0], 1);
         check(Some(0), &[timeout, event(EventKind::Lock)], &[0], &[], 0);
     }
 }

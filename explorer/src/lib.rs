@@ -9,5 +9,6 @@
 extern crate alloc;
 
 pub mod dependence;
+pub mod random;
 pub mod strategy;
 pub mod threads;

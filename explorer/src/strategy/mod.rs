@@ -25,10 +25,18 @@
 //! time-out (or a spurious wake-up) counts as a preemption when an event of another kind was enabled: otherwise loops of
 //! timed waits would be unbounded within a bound. Picks are free. So there is always a step that is not a preemption.
 
+pub mod budget;
+pub mod config;
+pub mod depth_first;
+pub mod iterative;
+pub mod random;
+pub mod replay;
+
 use model::event::Event;
 use model::ids::{ObjectId, ThreadId};
 use model::report::Coverage;
 
+use self::replay::Divergence;
 use crate::threads::ThreadSet;
 
 /// A scheduling point.
@@ -148,6 +156,18 @@ impl Counts {
         }
     }
 
+    /// The sum of two.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            schedules: self.schedules + other.schedules,
+            failed: self.failed + other.failed,
+            cut: self.cut + other.cut,
+            abandoned: self.abandoned + other.abandoned,
+            diverged: self.diverged + other.diverged,
+        }
+    }
+
     /// All executions that were begun and ended.
     #[must_use]
     pub fn executions(&self) -> u64 {
@@ -180,6 +200,11 @@ pub trait Strategy {
 
     /// What the executions so far cover.
     fn coverage(&self) -> Coverage;
+
+    /// Where the last execution left the path that it was to repeat, if it did.
+    fn divergence(&self) -> Option<Divergence> {
+        None
+    }
 }
 
 impl Point<'_> {

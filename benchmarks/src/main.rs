@@ -1,2 +1,149 @@
-//! The harness behind every published number.
-fn main() {}
+//! `atomfix-bench`: reproduces every number that we publish, and prints the machine that it was taken on.
+#![expect(clippy::print_stderr, clippy::print_stdout, reason = "a command-line tool talks to its user")]
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use benchmarks::expect::{self, Kernel};
+use benchmarks::real::outcome::Outcome;
+use benchmarks::real::{self, Environment, Length};
+use benchmarks::{kernel, machine, speed, table::Table};
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "atomfix-bench", version, about = "Reproduces every number that atomfix publishes")]
+struct CommandLine {
+    /// Use this atomfix command instead of the one beside this program
+    #[arg(long, global = true, env = "ATOMFIX")]
+    atomfix: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Take the kernels of published bugs through the whole chain
+    Kernels {
+        /// Run the untouched programs a few times only
+        #[arg(long)]
+        short: bool,
+        /// Kernels to take; all if none is named
+        names: Vec<String>,
+    },
+    /// Take memcached, pbzip2 and zstd through the whole chain
+    Real {
+        /// Do the same steps on little data
+        #[arg(long)]
+        short: bool,
+        /// Measure each piece of work this often
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+        /// Programs to take: memcached, pbzip2, zstd; all if none is named
+        names: Vec<String>,
+    },
+    /// Measure how many schedules a second are explored
+    CheckSpeed {
+        /// Explore each kernel this often
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+    },
+}
+
+fn main() -> ExitCode {
+    let line = CommandLine::parse();
+    match run(&line) {
+        Ok(problems) if problems.is_empty() => ExitCode::SUCCESS,
+        Ok(problems) => {
+            for problem in problems {
+                eprintln!("atomfix-bench: {problem}");
+            }
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("atomfix-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What was not as it should be.
+fn run(line: &CommandLine) -> Result<Vec<String>> {
+    let atomfix = atomfix(line.atomfix.as_deref())?;
+    println!("machine: {}\n", machine::describe());
+    match &line.command {
+        Command::Kernels { short, names } => kernels(&atomfix, *short, names),
+        Command::Real { short, rounds, names } => {
+            let work = Path::new(env!("CARGO_MANIFEST_DIR")).join("work");
+            let length = if *short { Length::Short } else { Length::Full };
+            real_programs(&Environment { atomfix, work, length, rounds: *rounds }, names)
+        }
+        Command::CheckSpeed { rounds } => check_speed(&atomfix, *rounds),
+    }
+}
+
+fn atomfix(named: Option<&Path>) -> Result<PathBuf> {
+    let path = match named {
+        Some(path) => path.to_owned(),
+        None => std::env::current_exe()?.with_file_name("atomfix"),
+    };
+    std::fs::canonicalize(&path).with_context(|| format!("{}: build it with `cargo build --release -p atomfix`", path.display()))
+}
+
+fn chosen(names: &[String]) -> Result<Vec<Kernel>> {
+    let all = expect::kernels()?;
+    if let Some(unknown) = names.iter().find(|name| all.iter().all(|kernel| kernel.name != **name)) {
+        bail!("there is no kernel '{unknown}'");
+    }
+    Ok(all.into_iter().filter(|kernel| names.is_empty() || names.contains(&kernel.name)).collect())
+}
+
+fn kernels(atomfix: &Path, short: bool, names: &[String]) -> Result<Vec<String>> {
+    let settings = if short { kernel::Settings { plain_runs: 10, ..Default::default() } } else { kernel::Settings::default() };
+    let mut problems = Vec::new();
+    let mut rows = Vec::new();
+    for kernel in chosen(names)? {
+        let folder = tempfile::tempdir()?;
+        let examined = kernel::examine(atomfix, &kernel, folder.path(), &settings);
+        match &examined {
+            Ok(examined) => problems.extend(kernel::problems(&kernel, examined, &settings).iter().map(|p| format!("{}: {p}", kernel.name))),
+            Err(error) => problems.push(format!("{}: {error:#}", kernel.name)),
+        }
+        rows.push((kernel, examined));
+    }
+    print!("{}", kernel::table(&rows));
+    Ok(problems)
+}
+
+fn real_programs(environment: &Environment, names: &[String]) -> Result<Vec<String>> {
+    type Benchmark = fn(&Environment) -> Result<Outcome>;
+    let all: [(&str, Benchmark); 3] = [("pbzip2", real::pbzip2::run), ("zstd", real::zstd::run), ("memcached", real::memcached::run)];
+    if let Some(unknown) = names.iter().find(|name| all.iter().all(|(known, _)| known != name)) {
+        bail!("there is no program '{unknown}'");
+    }
+    let mut problems = Vec::new();
+    for (name, benchmark) in all.iter().filter(|(name, _)| names.is_empty() || names.iter().any(|wanted| wanted == name)) {
+        match benchmark(environment) {
+            Ok(outcome) => {
+                println!("{outcome}");
+                problems.extend(outcome.problems());
+            }
+            Err(error) => problems.push(format!("{name}: {error:#}")),
+        }
+    }
+    Ok(problems)
+}
+
+fn check_speed(atomfix: &Path, rounds: usize) -> Result<Vec<String>> {
+    let mut table = Table::new(["kernel", "schedules", "a second"]);
+    let mut problems = Vec::new();
+    for kernel in chosen(&[])? {
+        let folder = tempfile::tempdir()?;
+        match speed::measure(atomfix, &kernel, folder.path(), rounds) {
+            Ok(speed) => table.row([kernel.name, speed.schedules.to_string(), format!("{:.0}", speed.per_second)]),
+            Err(error) => problems.push(format!("{}: {error:#}", kernel.name)),
+        }
+    }
+    print!("{table}");
+    Ok(problems)
+}

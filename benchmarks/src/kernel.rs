@@ -1,0 +1,297 @@
+//! One kernel through the whole chain, as a user would take it, and what came out held against what was expected.
+//!
+//! Building, plain runs, profile, harden, check of original and hardened build, check of the FIXED variant. Judging is apart from
+//! running: `examine` gathers, `problems` compares.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use model::report::{Build, CheckResult, Failure, Report};
+
+use crate::child::{Child, Finished};
+use crate::expect::{Kernel, Verdict};
+use crate::table::Table;
+
+/// How thoroughly kernels are examined.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Runs of the untouched program, for its pass rate.
+    pub plain_runs: u32,
+    /// Runs that it is profiled with.
+    pub profile_runs: u32,
+    /// The seed of their perturbation.
+    pub seed: u64,
+    /// The longest that exploring one kernel may take.
+    pub limit: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { plain_runs: 100, profile_runs: 20, seed: 1, limit: Duration::from_secs(30) }
+    }
+}
+
+/// What the chain made of one kernel.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    /// Plain runs that passed, of how many.
+    pub passed: (u32, u32),
+    /// Locks in the plan.
+    pub locks: usize,
+    /// Pairs that they keep.
+    pub pairs: usize,
+    /// The original's schedules.
+    pub original: CheckResult,
+    /// The hardened build's schedules.
+    pub hardened: CheckResult,
+    /// The FIXED variant's schedules.
+    pub fixed: CheckResult,
+    /// How long `check` of the hardened build took, comparison included.
+    pub checked_in: Duration,
+}
+
+/// The least share of plain runs that must pass, in percent.
+const PASS_PERCENT: u32 = 97;
+
+/// Takes a kernel through the chain in `folder`, which must be empty.
+pub fn examine(atomfix: &Path, kernel: &Kernel, folder: &Path, settings: &Settings) -> Result<Examined> {
+    let user = User { atomfix, folder, settings };
+    let source = user.bring(&kernel.source)?;
+    user.compile(&source, "app", &[])?;
+    let arguments = &kernel.expectation.arguments;
+    let passed = user.plain_runs(&arguments.check)?;
+    user.profile(&arguments.profile)?;
+    user.atomfix("harden").args(["./app", "-o", "app.hard"]).run()?.succeeded()?;
+    let (locks, pairs) = user.plan()?;
+    let (report, checked_in) = user.check("app.hard", &arguments.check)?;
+    let original = result(&report, Build::Original)?;
+    let hardened = result(&report, Build::Hardened)?;
+    user.compile(&source, "fixed", &["-DFIXED"])?;
+    let (report, _) = user.check("fixed", &arguments.check)?;
+    let fixed = result(&report, Build::Original)?;
+    Ok(Examined { passed, locks, pairs, original, hardened, fixed, checked_in })
+}
+
+/// Someone who types commands in a folder.
+struct User<'a> {
+    atomfix: &'a Path,
+    folder: &'a Path,
+    settings: &'a Settings,
+}
+
+const COMPILE_LIMIT: Duration = Duration::from_secs(60);
+const PLAIN_LIMIT: Duration = Duration::from_secs(10);
+const PROFILE_LIMIT: Duration = Duration::from_secs(120);
+
+impl User<'_> {
+    fn atomfix(&self, command: &str) -> Child {
+        Child::new(self.atomfix, PROFILE_LIMIT).within(self.folder).arg(command)
+    }
+
+    /// A copy, so that reports name the file alone and nothing is written beside the sources.
+    fn bring(&self, source: &Path) -> Result<PathBuf> {
+        let name = PathBuf::from(source.file_name().context("a source has a name")?);
+        fs::copy(source, self.folder.join(&name))?;
+        Ok(name)
+    }
+
+    fn compile(&self, source: &Path, output: &str, flags: &[&str]) -> Result<()> {
+        let driver = if source.extension().is_some_and(|extension| extension == "c") { "cc" } else { "c++" };
+        let child = Child::new(self.atomfix, COMPILE_LIMIT).within(self.folder).arg(driver);
+        child.args(["-g", "-O2", "-pthread"]).args(flags).arg(source).args(["-o", output]).run()?.succeeded()?;
+        Ok(())
+    }
+
+    fn plain_runs(&self, arguments: &[String]) -> Result<(u32, u32)> {
+        let mut passed = 0;
+        for _ in 0..self.settings.plain_runs {
+            let end = Child::new("./app", PLAIN_LIMIT).within(self.folder).args(arguments).run()?;
+            passed += u32::from(end.status.success());
+        }
+        Ok((passed, self.settings.plain_runs))
+    }
+
+    fn profile(&self, arguments: &[String]) -> Result<Finished> {
+        let (runs, seed) = (self.settings.profile_runs.to_string(), self.settings.seed.to_string());
+        let child = self.atomfix("profile").args(["./app", "--runs", &runs, "--seed", &seed, "--"]);
+        child.args(arguments).run()?.succeeded()
+    }
+
+    fn plan(&self) -> Result<(usize, usize)> {
+        let path = self.folder.join("app.atomfix/plan.toml");
+        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        let plan: model::plan::Plan = toml::from_str(&text)?;
+        Ok((plan.locks.len(), plan.locks.iter().map(|lock| lock.pairs.len()).sum()))
+    }
+
+    fn check(&self, program: &str, arguments: &[String]) -> Result<(Report, Duration)> {
+        let json = format!("{program}.json");
+        let limit = self.settings.limit.as_secs().to_string();
+        let child = Child::new(self.atomfix, self.settings.limit * 3).within(self.folder).arg("check").arg(format!("./{program}"));
+        let child = child.args(["--strategy", "dfs", "--preemptions", "none", "--timeout", &limit, "--json", &json, "--"]);
+        let end = child.args(arguments).run()?;
+        if !matches!(end.status.code(), Some(0 | 1)) {
+            end.succeeded()?;
+            bail!("`check` neither succeeded nor failed");
+        }
+        let text = fs::read_to_string(self.folder.join(&json)).with_context(|| format!("`{}` wrote no report", end.shown))?;
+        Ok((serde_json::from_str(&text)?, end.wall))
+    }
+}
+
+fn result(report: &Report, build: Build) -> Result<CheckResult> {
+    let found = report.results.iter().find(|result| result.build == build);
+    found.cloned().with_context(|| format!("the report has no result for the {build} build"))
+}
+
+/// Where the outcome differs from what was expected; empty if nowhere.
+#[must_use]
+pub fn problems(kernel: &Kernel, examined: &Examined, settings: &Settings) -> Vec<String> {
+    let mut problems = Vec::new();
+    let (passed, runs) = examined.passed;
+    if passed * 100 < runs * PASS_PERCENT {
+        problems.push(format!("only {passed} of {runs} plain runs pass"));
+    }
+    let fails = |result: &CheckResult| result.failures.iter().any(|failure| expected(kernel, failure));
+    let verdict = kernel.expectation.verdict;
+    if verdict == Verdict::Benign {
+        clean(&examined.original, "original", &mut problems);
+    } else if !fails(&examined.original) {
+        problems.push(format!("the original does not fail as expected: {}", words(&examined.original)));
+    }
+    match verdict {
+        Verdict::Suppressed | Verdict::Benign => clean(&examined.hardened, "hardened build", &mut problems),
+        Verdict::NotRepairable if !fails(&examined.hardened) => {
+            problems.push(format!("the hardened build does not fail as the original does: {}", words(&examined.hardened)));
+        }
+        Verdict::NotRepairable => {}
+    }
+    clean(&examined.fixed, "FIXED variant", &mut problems);
+    if examined.checked_in > settings.limit {
+        problems.push(format!("checking took {:.1} s", examined.checked_in.as_secs_f64()));
+    }
+    problems
+}
+
+fn clean(result: &CheckResult, which: &str, problems: &mut Vec<String>) {
+    if !result.failures.is_empty() {
+        problems.push(format!("the {which} fails: {}", words(result)));
+    }
+    if !result.complete {
+        problems.push(format!("the {which} was not explored completely: {}", result.coverage));
+    }
+}
+
+fn expected(kernel: &Kernel, failure: &Failure) -> bool {
+    let Some(wanted) = &kernel.expectation.failure else { return false };
+    let at = kernel.location.as_ref().is_none_or(|location| failure.location.contains(location.as_str()));
+    failure.kind == wanted.kind && at
+}
+
+/// The failures of a result, in a few words.
+#[must_use]
+pub fn words(result: &CheckResult) -> String {
+    if result.failures.is_empty() {
+        return "no failure".to_owned();
+    }
+    let each: Vec<String> = result.failures.iter().map(|failure| format!("{} at {}", failure.kind, failure.location)).collect();
+    each.join(", ")
+}
+
+/// A table of what came out, one kernel a row.
+#[must_use]
+pub fn table(rows: &[(Kernel, Result<Examined>)]) -> Table {
+    let mut table =
+        Table::new(["kernel", "plain", "pairs", "locks", "original", "schedules", "hardened", "schedules", "complete", "FIXED", "seconds"]);
+    for (kernel, examined) in rows {
+        let name = kernel.name.clone();
+        match examined {
+            Ok(examined) => table.row([
+                name,
+                format!("{}/{}", examined.passed.0, examined.passed.1),
+                examined.pairs.to_string(),
+                examined.locks.to_string(),
+                outcome(&examined.original),
+                examined.original.schedules.to_string(),
+                outcome(&examined.hardened),
+                examined.hardened.schedules.to_string(),
+                if examined.hardened.complete { "yes" } else { "no" }.to_owned(),
+                outcome(&examined.fixed),
+                format!("{:.2}", examined.checked_in.as_secs_f64()),
+            ]),
+            Err(_) => {
+                let dash = || "-".to_owned();
+                let error = "did not get through".to_owned();
+                table.row([name, dash(), dash(), dash(), error, dash(), dash(), dash(), dash(), dash(), dash()]);
+            }
+        }
+    }
+    table
+}
+
+fn outcome(result: &CheckResult) -> String {
+    match result.failures.len() {
+        0 => "passes".to_owned(),
+        _ => "fails".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::report::{Coverage, FailureKind};
+
+    use super::*;
+    use crate::expect;
+
+    fn checked(build: Build, failures: Vec<Failure>) -> CheckResult {
+        CheckResult {
+            program: "app".to_owned(),
+            build,
+            strategy: "dfs".to_owned(),
+            schedules: 10,
+            complete: true,
+            coverage: Coverage::All,
+            abandoned: 0,
+            cut: 0,
+            diverged: 0,
+            failures,
+            seconds: 0.1,
+            schedules_per_second: 100.0,
+            notes: Vec::new(),
+        }
+    }
+
+    fn failure(kernel: &Kernel, kind: FailureKind) -> Failure {
+        let location = kernel.location.clone().expect("a marked line");
+        Failure { kind, message: String::new(), location, schedule: String::new(), count: 1 }
+    }
+
+    #[test]
+    fn a_suppressed_failure_is_what_was_expected_and_anything_else_is_a_problem() {
+        let kernel = expect::kernel(&expect::programs().join("lost_update")).expect("a kernel");
+        let settings = Settings::default();
+        let fine = Examined {
+            passed: (100, 100),
+            locks: 1,
+            pairs: 1,
+            original: checked(Build::Original, vec![failure(&kernel, FailureKind::Assert)]),
+            hardened: checked(Build::Hardened, Vec::new()),
+            fixed: checked(Build::Original, Vec::new()),
+            checked_in: Duration::from_secs(1),
+        };
+        assert_eq!(problems(&kernel, &fine, &settings), Vec::<String>::new());
+
+        let mut broken = vec![fine.clone(); 6];
+        broken[0].passed = (96, 100);
+        broken[1].original.failures.clear();
+        broken[2].original = checked(Build::Original, vec![failure(&kernel, FailureKind::Signal)]);
+        broken[3].hardened = checked(Build::Hardened, vec![failure(&kernel, FailureKind::DeadlockLock)]);
+        broken[4].hardened.complete = false;
+        broken[5].checked_in = Duration::from_secs(31);
+        for (number, examined) in broken.iter().enumerate() {
+            assert_eq!(problems(&kernel, examined, &settings).len(), 1, "case {number}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The harness behind every published number: kernels of real bugs through the whole chain, and real programs.
+//!
+//! It drives the `atomfix` command as a user would, and knows nothing of its insides but the JSON form of a report.
+
+pub mod child;
+pub mod expect;
+pub mod kernel;
+pub mod machine;
+pub mod measure;
+pub mod real;
+pub mod speed;
+pub mod table;

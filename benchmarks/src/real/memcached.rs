@@ -1,0 +1,204 @@
+//! memcached: a server, judged by its own test suite and by load from memaslap.
+//!
+//! The suite starts `memcached-debug`, which its Makefile builds from the same sources with assertions on, so that is the program that is
+//! profiled, hardened and measured.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child as Process, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::outcome::{Measured, Outcome};
+use super::session::{LIMIT, harden, profile};
+use super::{Environment, Length, source};
+use crate::child::Child;
+use crate::measure::{Cost, alternate};
+
+/// Tests that the server is profiled under: a quarter of the suite, several connections and threads among them.
+const TAUGHT: &[&str] = &[
+    "t/00-startup.t",
+    "t/cas.t",
+    "t/dash-M.t",
+    "t/expirations.t",
+    "t/flags.t",
+    "t/flush-all.t",
+    "t/getset.t",
+    "t/incrdecr.t",
+    "t/issue_140.t",
+    "t/issue_42.t",
+    "t/lru.t",
+    "t/noreply.t",
+    "t/stats.t",
+    "t/touch.t",
+    "t/unixsocket.t",
+];
+
+/// What the short form runs instead of the whole suite.
+const SHORT: &[&str] = &["t/cas.t", "t/flags.t", "t/getset.t", "t/incrdecr.t", "t/noreply.t", "t/touch.t"];
+
+const SERVER: &str = "memcached-debug";
+
+/// Takes memcached through the chain.
+pub fn run(environment: &Environment) -> Result<Outcome> {
+    let mut outcome = Outcome { program: "memcached 1.6.18".to_owned(), ..Outcome::default() };
+    let folder = environment.work.join("memcached");
+    let original = build(environment, &folder)?;
+    let taught = if environment.length == Length::Full { TAUGHT } else { SHORT };
+    profile(environment, &original, &[&["--swap", "--", "prove"], taught].concat())?;
+    let hardened = harden(environment, &original, &mut outcome)?;
+
+    let problem = suite(environment, &folder, &hardened)?;
+    outcome.verify("the suite passes as far as it passes with the original", problem);
+    let time = if environment.length == Length::Full { "600s" } else { "5s" };
+    let problem = soak(&hardened, time)?;
+    outcome.verify(format!("{time} of load from 4 threads, without an error, a hang or growth"), problem);
+
+    let operations = if environment.length == Length::Full { "500000" } else { "50000" };
+    let rounds = environment.rounds;
+    let medians = alternate(rounds, &mut [&mut || load_cost(&original, operations), &mut || load_cost(&hardened, operations)])?;
+    let work = format!("{operations} operations from 4 threads");
+    outcome.measured.push(Measured { work, rounds, original: medians[0], others: vec![("hardened", medians[1])] });
+    Ok(outcome)
+}
+
+fn build(environment: &Environment, folder: &Path) -> Result<PathBuf> {
+    source::copy(&source::fetch(&environment.work, "memcached", "1.6.18")?, folder)?;
+    let compiler = format!("CC={} cc", environment.atomfix.display());
+    Child::new("./configure", LIMIT).within(folder).args([&compiler, "CFLAGS=-O2 -g"]).run()?.succeeded()?;
+    Child::new("make", LIMIT).within(folder).args(["-j2", SERVER, "sizes", "testapp", "timedrun"]).run()?.succeeded()?;
+    Ok(folder.join(SERVER))
+}
+
+/// Why the suite fails with the hardened server where it passes with the original, if it does.
+fn suite(environment: &Environment, folder: &Path, hardened: &Path) -> Result<Option<String>> {
+    let tests = if environment.length == Length::Full { &["t"][..] } else { SHORT };
+    let with_original = failing(folder, tests)?;
+    let copy = environment.work.join("memcached-hardened");
+    source::copy(folder, &copy)?;
+    fs::copy(hardened, copy.join(SERVER))?;
+    let with_hardened = failing(&copy, tests)?;
+    let new: Vec<_> = with_hardened.difference(&with_original).cloned().collect();
+    Ok((!new.is_empty()).then(|| format!("new failures: {}", new.join(", "))))
+}
+
+/// The tests that fail, by name.
+fn failing(folder: &Path, tests: &[&str]) -> Result<BTreeSet<String>> {
+    let end = Child::new("prove", LIMIT).within(folder).args(["-j", "4"]).args(tests).run()?;
+    if end.timed_out() {
+        bail!("`{}` ran into its time limit", end.shown);
+    }
+    Ok(failures(&end.stdout))
+}
+
+/// Lines of prove's summary: `t/getset.t    (Wstat: 0 Tests: 5 Failed: 1)`.
+fn failures(output: &str) -> BTreeSet<String> {
+    output.lines().filter(|line| line.contains("(Wstat:")).filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
+}
+
+/// Why the server did not stand a time of load, if it did not.
+fn soak(program: &Path, time: &str) -> Result<Option<String>> {
+    let mut server = Server::start(program)?;
+    let warm = server.load(&["-x", "100000"])?;
+    let before = server.memory()?;
+    let load = server.load(&["-t", time, "-v", "0.02"])?;
+    if let Some(problem) = warm.or(load) {
+        return Ok(Some(problem));
+    }
+    if let Some(status) = server.process.try_wait()? {
+        return Ok(Some(format!("the server ended with {status}")));
+    }
+    // The load fills the cache, whose bound is 64 MiB; what is beyond that would be a leak.
+    let after = server.memory()?;
+    Ok((after > before + (80 << 20)).then(|| format!("it grew from {} to {} MiB", before >> 20, after >> 20)))
+}
+
+fn load_cost(program: &Path, operations: &str) -> Result<Cost> {
+    let mut server = Server::start(program)?;
+    let start = Instant::now();
+    if let Some(problem) = server.load(&["-x", operations])? {
+        bail!("{}: {problem}", program.display());
+    }
+    Ok(Cost { wall: start.elapsed(), memory: server.memory()? })
+}
+
+/// A running server, ended with its owner.
+struct Server {
+    process: Process,
+    address: String,
+}
+
+impl Server {
+    fn start(program: &Path) -> Result<Self> {
+        // The port is free now and, as nobody else is told of it, a moment later.
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string();
+        let mut command = Command::new(program);
+        command.args(["-u", "nobody", "-t", "4", "-m", "64", "-l", "127.0.0.1", "-U", "0", "-p", &port]);
+        let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let process = process.with_context(|| format!("cannot start {}", program.display()))?;
+        let server = Self { process, address: format!("127.0.0.1:{port}") };
+        // The load tool does not wait for a server that is still starting.
+        let start = Instant::now();
+        while std::net::TcpStream::connect(&server.address).is_err() {
+            if start.elapsed() > Duration::from_secs(10) {
+                bail!("{} does not listen after 10 s", program.display());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(server)
+    }
+
+    /// Why a load of it failed, if it did.
+    fn load(&mut self, extent: &[&str]) -> Result<Option<String>> {
+        let tool = Child::new("memcaslap", LIMIT).args(["-s", &self.address, "-T", "4", "-c", "64"]).args(extent);
+        let end = tool.run()?;
+        let said = format!("{}{}", end.stdout, end.stderr);
+        let bad = said.lines().find(|line| {
+            let line = line.to_lowercase();
+            ["error", "failed", "unknown", "refused"].iter().any(|word| line.contains(word)) || nonzero(&line, "verify_failed:")
+        });
+        if end.timed_out() {
+            return Ok(Some("it hangs".to_owned()));
+        }
+        Ok(match (end.status.success(), bad) {
+            (_, Some(line)) => Some(line.trim().to_owned()),
+            (false, None) => Some(end.status.to_string()),
+            (true, None) => None,
+        })
+    }
+
+    fn memory(&self) -> Result<u64> {
+        let path = format!("/proc/{}/status", self.process.id());
+        let text = fs::read_to_string(&path).with_context(|| "the server is gone")?;
+        let kib =
+            text.lines().find_map(|line| line.strip_prefix("VmRSS:")).and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+        Ok(kib.context("no resident set size")? << 10)
+    }
+}
+
+fn nonzero(line: &str, field: &str) -> bool {
+    line.strip_prefix(field).is_some_and(|count| count.trim() != "0")
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // A server that is already gone needs no ending.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failing_tests_are_read_from_the_summary() {
+        let output = "t/cas.t .. ok\nTest Summary Report\n-----\nt/lru.t   (Wstat: 256 Tests: 3 Failed: 1)\n  Failed test:  2\n";
+        assert_eq!(failures(output), BTreeSet::from(["t/lru.t".to_owned()]));
+        assert!(failures("All tests successful.\n").is_empty());
+    }
+}

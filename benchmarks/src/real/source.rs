@@ -1,0 +1,110 @@
+//! Debian's source packages, by name, unpacked and otherwise untouched.
+//!
+//! Fetching needs `deb-src` entries. As root they are made from the machine's own `deb` entries, so the same mirror serves both;
+//! otherwise the commands are named and nothing is done.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::child::Child;
+
+const LIMIT: Duration = Duration::from_secs(600);
+const ADDED: &str = "/etc/apt/sources.list.d/atomfix-benchmarks";
+
+/// The unpacked source of a package, fetched into `work/src` unless it is there. The upstream version must be the one given.
+pub fn fetch(work: &Path, package: &str, version: &str) -> Result<PathBuf> {
+    let folder = work.join("src");
+    fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    if let Some(found) = unpacked(&folder, package, version)? {
+        return Ok(found);
+    }
+    if !has_source_entries()? {
+        add_source_entries()?;
+    }
+    let download =
+        Child::new("apt-get", LIMIT).within(&folder).args(["-o", "APT::Sandbox::User=root", "source", "--download-only", package]);
+    download.run()?.succeeded()?;
+    let description = files_of(&folder)?.into_iter().find(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(&format!("{package}_{version}")) && name.ends_with(".dsc")
+    });
+    let Some(description) = description else {
+        bail!("{package}: this machine's Debian does not offer version {version} (Debian 12 does)");
+    };
+    Child::new("dpkg-source", LIMIT).within(&folder).arg("-x").arg(description).run()?.succeeded()?;
+    unpacked(&folder, package, version)?.with_context(|| format!("{package} did not unpack into {}", folder.display()))
+}
+
+/// A fresh copy of a source tree, for one build; an earlier copy is removed. Times are kept, or make would rebuild configure scripts.
+pub fn copy(source: &Path, target: &Path) -> Result<()> {
+    if target.exists() {
+        fs::remove_dir_all(target).with_context(|| target.display().to_string())?;
+    }
+    Child::new("cp", LIMIT).arg("-a").arg(source).arg(target).run()?.succeeded()?;
+    Ok(())
+}
+
+fn unpacked(folder: &Path, package: &str, version: &str) -> Result<Option<PathBuf>> {
+    let begin = format!("{package}-{version}");
+    Ok(files_of(folder)?
+        .into_iter()
+        .find(|path| path.is_dir() && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&begin))))
+}
+
+fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        paths.push(entry?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn apt_entries() -> Result<Vec<(PathBuf, String)>> {
+    let mut paths = vec![PathBuf::from("/etc/apt/sources.list")];
+    paths.extend(files_of(Path::new("/etc/apt/sources.list.d")).unwrap_or_default());
+    let wanted = |path: &PathBuf| path.is_file() && path.extension().is_some_and(|extension| extension == "list" || extension == "sources");
+    paths.into_iter().filter(wanted).map(|path| Ok((path.clone(), fs::read_to_string(path)?))).collect()
+}
+
+fn has_source_entries() -> Result<bool> {
+    let names_source = |line: &str| line.starts_with("deb-src") || (line.starts_with("Types:") && line.contains("deb-src"));
+    Ok(apt_entries()?.iter().any(|(_, text)| text.lines().any(names_source)))
+}
+
+fn add_source_entries() -> Result<()> {
+    let entries = apt_entries()?;
+    for (path, text) in entries.iter().filter(|(_, text)| text.contains("debian")) {
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        let added = PathBuf::from(format!("{ADDED}.{extension}"));
+        fs::write(&added, as_source_entries(text)).with_context(|| {
+            format!("{}: cannot be written; as root, add deb-src entries to apt's sources and run `apt-get update`", added.display())
+        })?;
+    }
+    Child::new("apt-get", LIMIT).args(["-o", "APT::Sandbox::User=root", "update"]).run()?.succeeded()?;
+    Ok(())
+}
+
+/// Both forms of apt's sources, binary entries turned into source entries.
+fn as_source_entries(text: &str) -> String {
+    let line = |line: &str| match (line.strip_prefix("deb "), line.strip_prefix("Types:")) {
+        (Some(rest), _) => format!("deb-src {rest}\n"),
+        (_, Some(_)) => "Types: deb-src\n".to_owned(),
+        _ => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_of_entries_are_turned_into_source_entries() {
+        assert_eq!(as_source_entries("deb http://mirror/debian bookworm main"), "deb-src http://mirror/debian bookworm main\n");
+        assert_eq!(as_source_entries("Types: deb\nURIs: http://mirror/debian"), "Types: deb-src\nURIs: http://mirror/debian\n");
+    }
+}

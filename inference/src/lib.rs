@@ -1,1 +1,29 @@
 //! From a program and the evidence of its passing runs to a plan. Pure: no LLVM, no files, no clock.
+//!
+//! The phases follow seed 002, sections 6 to 9, in the order of the modules below; `pipeline::infer` runs them.
+//! Each takes `&` of what it reads and returns what it makes, so a reader can stop between any two.
+
+pub mod flow;
+pub mod sets;
+
+pub mod variable;
+
+pub mod access;
+pub mod summary;
+
+pub mod admit;
+
+pub mod correlate;
+
+pub mod constraint;
+
+pub mod operation;
+pub mod placement;
+
+pub mod emit;
+pub mod statistics;
+
+pub mod pipeline;
+
+pub use pipeline::{Config, Inferred, infer};
+pub use statistics::Statistics;

@@ -1,0 +1,100 @@
+//! Which nodes access which variables, and how surely.
+//!
+//! Only an instruction that certainly touches the one instance of its variable is a *must* access; calls of library
+//! functions, heap classes, array elements and merged variables are *may* accesses. Lemma 1 of seed 002 needs the
+//! difference: a may access never ends a pair. Not here: what calls into the program access (`summary`).
+
+use std::collections::BTreeMap;
+
+use model::ids::{FunctionId, NodeId, VariableId};
+use model::pair::{Mode, Rw};
+use model::program::{NodeKind, Program};
+
+use crate::sets::Set;
+use crate::variable::Variables;
+
+/// How surely a node accesses a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// Another instance may be meant, or none.
+    May,
+    /// Whenever the node runs, it accesses the variable's one instance.
+    Must,
+}
+
+/// One node's access to one variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeAccess {
+    /// What is accessed.
+    pub variable: VariableId,
+    /// How.
+    pub rw: Rw,
+    /// How surely.
+    pub certainty: Certainty,
+    /// Whether by an atomic instruction.
+    pub atomic: bool,
+}
+
+/// All accesses of a program.
+#[derive(Clone, Debug)]
+pub struct Accesses {
+    functions: Vec<BTreeMap<NodeId, Vec<NodeAccess>>>,
+}
+
+impl Accesses {
+    /// Collects them.
+    #[must_use]
+    pub fn of(program: &Program, variables: &Variables) -> Self {
+        let of_node = |node: &model::program::Node| -> Vec<NodeAccess> {
+            let direct = matches!(node.kind, NodeKind::Access(_));
+            let mut found = Vec::new();
+            for access in node.accesses() {
+                let Some(variable) = variables.of_place(&access.place) else { continue };
+                let must = direct && variables.get(variable).is_single_instance();
+                let certainty = if must { Certainty::Must } else { Certainty::May };
+                found.push(NodeAccess { variable, rw: access.rw, certainty, atomic: access.atomic });
+            }
+            found
+        };
+        let functions = program
+            .functions
+            .iter()
+            .map(|function| {
+                let nodes = function.nodes.iter().enumerate().map(|(n, node)| (NodeId::new(n), of_node(node)));
+                nodes.filter(|(_, found)| !found.is_empty()).collect()
+            })
+            .collect();
+        Self { functions }
+    }
+
+    /// What one node accesses itself.
+    #[must_use]
+    pub fn of_node(&self, function: FunctionId, node: NodeId) -> &[NodeAccess] {
+        self.functions[function.index()].get(&node).map_or(&[], Vec::as_slice)
+    }
+
+    /// Every access of a function, by node.
+    pub fn of_function(&self, function: FunctionId) -> impl Iterator<Item = (NodeId, &NodeAccess)> {
+        self.functions[function.index()].iter().flat_map(|(&node, found)| found.iter().map(move |access| (node, access)))
+    }
+
+    /// The nodes of a function that must access `variable`.
+    #[must_use]
+    pub fn must(&self, function: FunctionId, variable: VariableId) -> Set<NodeId> {
+        self.of_function(function)
+            .filter(|(_, access)| access.variable == variable && access.certainty == Certainty::Must)
+            .map(|(node, _)| node)
+            .collect()
+    }
+
+    /// For each node of a function that accesses `variable` itself, the mode that protects it: reads R, all else X.
+    #[must_use]
+    pub fn demands(&self, function: FunctionId, variable: VariableId) -> BTreeMap<NodeId, Mode> {
+        let mut demands = BTreeMap::new();
+        for (node, access) in self.of_function(function).filter(|(_, access)| access.variable == variable) {
+            let mode = if access.rw.writes() { Mode::X } else { Mode::R };
+            demands.entry(node).and_modify(|known: &mut Mode| *known = (*known).max(mode)).or_insert(mode);
+        }
+        demands
+    }
+}

@@ -1,0 +1,301 @@
+//! Phase 3: which observed pairs get a lock.
+//!
+//! Observations are grouped by frontier and variable, the weakest atomicity winning. A group is admitted unless a remote write
+//! came between (NONE), the program's own locks guarantee it already, or it is *refused*: then a reason is kept for the report.
+//! Whether the variable is racy is not asked: many real atomicity bugs are free of races.
+//!
+//! Not handled: locks that have a number only (`LockName::Other`) are trusted within one run, since numbers of two runs do not
+//! correspond; a class of heap locks is taken for the lock of the object, as the pair's lock *instances* suggest.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::ids::{FunctionId, NodeId, SiteKey, VariableId};
+use model::pair::Atomicity;
+use model::plan::Refused;
+use model::profile::{Evidence, LockName, PairEvidence, PairKey};
+use model::program::{NodeKind, Program};
+
+use crate::access::Accesses;
+use crate::flow::Flow;
+use crate::pipeline::Config;
+use crate::sets::Set;
+use crate::summary::{Calls, Summary, waits};
+use crate::variable::Variables;
+
+/// What the phases before found, for this one to read.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// Its runs.
+    pub evidence: &'a Evidence,
+    /// Phase 1.
+    pub variables: &'a Variables,
+    /// Which node accesses what.
+    pub accesses: &'a Accesses,
+    /// The call graph.
+    pub calls: &'a Calls,
+    /// Phase 2.
+    pub summaries: &'a [Summary],
+    /// By `FunctionId`.
+    pub flows: &'a [Flow],
+}
+
+/// A pair that gets a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdmittedPair {
+    /// Which variable.
+    pub variable: VariableId,
+    /// The function of both ends.
+    pub function: FunctionId,
+    /// The first end.
+    pub head: NodeId,
+    /// The second end.
+    pub tail: NodeId,
+    /// READ or EXCLUSIVE.
+    pub atomicity: Atomicity,
+    /// How often it was seen.
+    pub seen: u64,
+    /// By how many threads.
+    pub threads: u32,
+    /// In how many runs.
+    pub runs: u32,
+    /// The nodes between the ends.
+    pub interior: Set<NodeId>,
+}
+
+/// What became of the observed pairs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Admission {
+    /// Sorted by (variable, function, head, tail).
+    pub pairs: Vec<AdmittedPair>,
+    /// Sorted.
+    pub refused: Vec<Refused>,
+    /// Pairs that a remote write interleaved.
+    pub interleaved: u64,
+    /// Pairs that the program's locks guarantee.
+    pub guaranteed: u64,
+    /// Pairs on memory that one thread used.
+    pub private: u64,
+    /// Observations of sites that the program does not have.
+    pub unknown: u64,
+    /// Variables that more than one thread used.
+    pub shared: Set<VariableId>,
+    /// Those of them that no lock protects at all their accesses.
+    pub unprotected: Set<VariableId>,
+}
+
+/// Where an observation belongs.
+type Place = (VariableId, FunctionId, NodeId, NodeId);
+
+struct Group {
+    evidence: PairEvidence,
+    runs: u32,
+}
+
+/// Sorts the observed pairs.
+#[must_use]
+pub fn admit(facts: &Facts<'_>, config: &Config) -> Admission {
+    let mut admission = Admission::default();
+    let common = common_locks(facts);
+    admission.shared = shared_variables(facts);
+    admission.unprotected = admission.shared.iter().filter(|variable| common.get(variable).is_none_or(|locks| locks.is_empty())).collect();
+    let (groups, sundered) = group(facts, &mut admission.unknown);
+    for (key, evidence) in sundered {
+        let ends = (site_text(facts, key.head), site_text(facts, key.tail));
+        admission.refused.push(refusal(facts, None, ends, evidence.seen, "its ends are not in one function"));
+    }
+    for (place, group) in groups {
+        sort_group(facts, config, place, &group, &common, &mut admission);
+    }
+    refuse_spins(facts, &mut admission);
+    admission.refused.sort();
+    admission.refused.dedup();
+    admission
+}
+
+fn sort_group(
+    facts: &Facts<'_>,
+    config: &Config,
+    place: Place,
+    group: &Group,
+    common: &BTreeMap<VariableId, BTreeSet<LockName>>,
+    admission: &mut Admission,
+) {
+    let (variable, function, head, tail) = place;
+    let evidence = &group.evidence;
+    if evidence.atomicity == Atomicity::None {
+        admission.interleaved += 1;
+        return;
+    }
+    let locks = trusted(facts, &evidence.locks);
+    if common.get(&variable).is_some_and(|common| !common.is_disjoint(&locks)) {
+        admission.guaranteed += 1;
+        return;
+    }
+    if is_private(facts, variable, evidence, &admission.shared) {
+        admission.private += 1;
+        return;
+    }
+    let ends = (node_text(facts, function, head), node_text(facts, function, tail));
+    let body = &facts.program.functions[function.index()];
+    let why = if let Some(why) = &body.refused {
+        Err(format!("its function is left alone: {why}"))
+    } else if evidence.seen < config.support {
+        Err(format!("seen fewer than {} times", config.support))
+    } else {
+        region(facts, place)
+    };
+    match why {
+        Ok(interior) => admission.pairs.push(AdmittedPair {
+            variable,
+            function,
+            head,
+            tail,
+            atomicity: evidence.atomicity,
+            seen: evidence.seen,
+            threads: evidence.threads,
+            runs: group.runs,
+            interior,
+        }),
+        Err(why) => admission.refused.push(refusal(facts, Some(variable), ends, evidence.seen, &why)),
+    }
+}
+
+/// Whether the memory was one thread's. A global has one instance, so it is shared if it ever was; of a class of many instances
+/// the pair itself must have met a shared one, unless it was seen too seldom to tell.
+fn is_private(facts: &Facts<'_>, variable: VariableId, evidence: &PairEvidence, shared: &Set<VariableId>) -> bool {
+    const ENOUGH_TO_TELL: u64 = 64;
+    let one_instance = facts.variables.get(variable).is_single_instance();
+    evidence.shared == 0 && (!shared.contains(variable) || (!one_instance && evidence.seen >= ENOUGH_TO_TELL))
+}
+
+/// The nodes between a pair's ends, or why no lock may be held over them.
+fn region(facts: &Facts<'_>, (variable, function, head, tail): Place) -> Result<Set<NodeId>, String> {
+    let mut barred = facts.accesses.must(function, variable);
+    barred.remove(head);
+    barred.remove(tail);
+    let interior = facts.flows[function.index()]
+        .between(head, tail, &barred)
+        .ok_or_else(|| "no path leads from one end to the other without another access".to_owned())?;
+    for node in [head, tail].into_iter().chain(interior.iter()) {
+        if let Some(why) = blocks(facts, function, node) {
+            return Err(format!("its region may wait for another thread or a peer: {why}"));
+        }
+    }
+    Ok(interior)
+}
+
+/// Why a node may block on a peer, if it may.
+fn blocks(facts: &Facts<'_>, function: FunctionId, node: NodeId) -> Option<String> {
+    let NodeKind::Call(call) = &facts.program.function(function).node(node).kind else { return None };
+    let callees = facts.calls.from_node(function, node).iter();
+    waits(call).or_else(|| callees.filter_map(|callee| facts.summaries[callee.index()].blocks.clone()).next())
+}
+
+fn group(facts: &Facts<'_>, unknown: &mut u64) -> (BTreeMap<Place, Group>, Vec<(PairKey, PairEvidence)>) {
+    let sites = facts.program.sites();
+    let mut groups: BTreeMap<Place, Group> = BTreeMap::new();
+    let mut sundered = Vec::new();
+    for (key, (evidence, runs)) in &facts.evidence.pairs {
+        let (first, second) = (facts.variables.of_site(key.first), facts.variables.of_site(key.second));
+        let (Some(&(function, head)), Some(&(other, tail))) = (sites.get(&key.head), sites.get(&key.tail)) else {
+            *unknown += 1;
+            continue;
+        };
+        if function != other {
+            sundered.push((*key, evidence.clone()));
+            continue;
+        }
+        if first.is_disjoint(&second) {
+            *unknown += 1;
+        }
+        for &variable in first.intersection(&second) {
+            groups
+                .entry((variable, function, head, tail))
+                .and_modify(|group| {
+                    group.evidence.absorb(evidence);
+                    group.runs = group.runs.max(*runs);
+                })
+                .or_insert_with(|| Group { evidence: evidence.clone(), runs: *runs });
+        }
+    }
+    (groups, sundered)
+}
+
+/// Per variable, the locks held at every execution of every site of it on shared memory.
+fn common_locks(facts: &Facts<'_>) -> BTreeMap<VariableId, BTreeSet<LockName>> {
+    let mut common: BTreeMap<VariableId, BTreeSet<LockName>> = BTreeMap::new();
+    for (&site, evidence) in &facts.evidence.sites {
+        let Some(locks) = &evidence.locks else { continue };
+        let locks = trusted(facts, locks);
+        for variable in facts.variables.of_site(site) {
+            common.entry(variable).and_modify(|known| known.retain(|lock| locks.contains(lock))).or_insert_with(|| locks.clone());
+        }
+    }
+    common
+}
+
+fn trusted(facts: &Facts<'_>, locks: &BTreeSet<LockName>) -> BTreeSet<LockName> {
+    let numbered = |lock: &LockName| matches!(lock, LockName::Other(_));
+    locks.iter().filter(|lock| facts.evidence.runs <= 1 || !numbered(lock)).cloned().collect()
+}
+
+fn shared_variables(facts: &Facts<'_>) -> Set<VariableId> {
+    let sites = facts.evidence.sites.iter().filter(|(_, evidence)| evidence.shared > 0).map(|(&site, _)| site);
+    let pairs = facts.evidence.pairs.iter().filter(|(_, (evidence, _))| evidence.shared > 0).map(|(key, _)| key.first);
+    sites.chain(pairs).flat_map(|site| facts.variables.of_site(site)).collect()
+}
+
+/// Refuses the pairs that would be held around a loop that waits for the variable to change.
+fn refuse_spins(facts: &Facts<'_>, admission: &mut Admission) {
+    let (spinning, kept) = core::mem::take(&mut admission.pairs).into_iter().partition(|pair| spins(facts, pair));
+    admission.pairs = kept;
+    let spinning: Vec<AdmittedPair> = spinning;
+    for pair in spinning {
+        let ends = (node_text(facts, pair.function, pair.head), node_text(facts, pair.function, pair.tail));
+        let why = "it would be held around a loop that only reads the variable, or only retries an atomic update, and may wait for it";
+        admission.refused.push(refusal(facts, Some(pair.variable), ends, pair.seen, why));
+    }
+}
+
+/// Whether a pair closes a loop in which nothing but itself could write the variable: holding a lock around that loop would keep
+/// away the very write that ends it.
+fn spins(facts: &Facts<'_>, pair: &AdmittedPair) -> bool {
+    let flow = &facts.flows[pair.function.index()];
+    if flow.rank(pair.head) < flow.rank(pair.tail) {
+        return false;
+    }
+    let Some(body) = flow.innermost_loop(pair.head, pair.tail) else { return false };
+    let retries = |node| pair.head == pair.tail && node == pair.head && is_atomic(facts, pair, node);
+    !body.iter().any(|node| !retries(node) && writes(facts, pair, node))
+}
+
+fn is_atomic(facts: &Facts<'_>, pair: &AdmittedPair, node: NodeId) -> bool {
+    facts.accesses.of_node(pair.function, node).iter().any(|access| access.atomic && access.variable == pair.variable)
+}
+
+fn writes(facts: &Facts<'_>, pair: &AdmittedPair, node: NodeId) -> bool {
+    let itself = facts.accesses.of_node(pair.function, node).iter().any(|access| access.rw.writes() && access.variable == pair.variable);
+    let mut callees = facts.calls.from_node(pair.function, node).iter();
+    itself || callees.any(|callee| facts.summaries[callee.index()].writes.contains(pair.variable))
+}
+
+fn refusal(facts: &Facts<'_>, variable: Option<VariableId>, (from, to): (String, String), seen: u64, why: &str) -> Refused {
+    let variable = variable.map_or_else(|| "?".to_owned(), |variable| facts.variables.get(variable).to_string());
+    Refused { why: why.to_owned(), variable, from, to, seen }
+}
+
+/// `file:line (function)`.
+#[must_use]
+pub fn node_text(facts: &Facts<'_>, function: FunctionId, node: NodeId) -> String {
+    let body = facts.program.function(function);
+    match body.node(node).source.0.first().filter(|position| !position.file.is_empty()) {
+        Some(position) => format!("{}:{} ({})", position.file, position.line, body.name),
+        None => format!("{node} ({})", body.name),
+    }
+}
+
+fn site_text(facts: &Facts<'_>, site: SiteKey) -> String {
+    facts.program.sites().get(&site).map_or_else(|| site.to_string(), |&(function, node)| node_text(facts, function, node))
+}

@@ -1,0 +1,58 @@
+//! The figures of seed 002, Table 3, for one program.
+
+use std::fmt;
+
+use model::pair::Atomicity;
+use model::plan::Plan;
+
+use crate::admit::{Admission, Facts};
+use crate::emit;
+use crate::placement::Placements;
+
+/// Counts over one inference.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Name and value, in the order of the table.
+    pub rows: Vec<(String, String)>,
+}
+
+impl Statistics {
+    /// Counts.
+    #[must_use]
+    pub fn of(facts: &Facts<'_>, admission: &Admission, placements: &Placements, plan: &Plan) -> Self {
+        let mut rows = Vec::new();
+        let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
+        row("functions", facts.program.functions.len().to_string());
+        row("variables", facts.variables.iter().count().to_string());
+        row("variables that united several places", facts.variables.iter().filter(|(_, v)| v.places.len() > 1).count().to_string());
+        row("shared variables", admission.shared.len().to_string());
+        row("  of these not protected by one lock", admission.unprotected.len().to_string());
+        row("pairs with remote writes between", admission.interleaved.to_string());
+        row("pairs that the program's locks guarantee", admission.guaranteed.to_string());
+        row("pairs on memory of one thread", admission.private.to_string());
+        row("pairs refused", admission.refused.len().to_string());
+        for (name, atomicity) in [("READ", Atomicity::Read), ("EXCLUSIVE", Atomicity::Exclusive)] {
+            let pairs = admission.pairs.iter().filter(|pair| pair.atomicity == atomicity);
+            let (count, between) = pairs.fold((0_u64, 0_u64), |(n, sum), pair| (n + 1, sum + pair.interior.len() as u64));
+            let mean = between.checked_div(count).unwrap_or_default();
+            row(&format!("pairs admitted, {name}"), format!("{count} (mean length {mean} nodes)"));
+        }
+        row("locks", plan.locks.len().to_string());
+        for (kind, count) in emit::count(plan) {
+            row(kind, count.to_string());
+        }
+        let joined: usize = placements.spots.values().map(|placement| placement.joined.len()).sum();
+        row("acquisitions left out as redundant", joined.to_string());
+        Self { rows }
+    }
+}
+
+impl fmt::Display for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+        for (name, value) in &self.rows {
+            writeln!(f, "{name:width$}  {value}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,240 @@
+//! A text form of small programs and of what was seen of them, for tests.
+//!
+//! ```text
+//! fn foo                      a function; its entry leads to the first node listed
+//!   2: write x -> 4 5         a node, its number as in the paper, what it does, its successors
+//! pair foo 2 12 X             an observation (X, R or N); `via 150 @bar 160 @baz` names the accesses inside calls;
+//!                             `locks m` the lock instances held throughout; `seen 7`, `private`
+//! held foo 2 m                locks held at every execution of a site; without a line, none
+//! together foo 2 bar 3        seen on one address
+//! ```
+//! Places: `x` a global, `x[]` an element, `T.8` a field, `*p` a pointer. Nodes: `read` `write` `update` `atomic` P, `copy` P Q, `call` F,
+//! `icall` TYPE, `lock` `unlock` `rdlock` M, `wait` C M, `join`, `sleep`, `-` (nothing), `return`.
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::external::{Blocking, SyncOp};
+use model::ids::{FunctionId, FunctionKey, NodeId, SiteKey, fnv1a};
+use model::pair::{Atomicity, Rw};
+use model::profile::{Evidence, LockName, PairEvidence, PairKey, SiteEvidence};
+use model::program::{Access, Call, Callee, Function, Node, NodeKind, Place, Program};
+use model::site::{Position, Source};
+
+/// A program and its evidence.
+pub(crate) struct Case {
+    pub(crate) program: Program,
+    pub(crate) evidence: Evidence,
+}
+
+impl Case {
+    pub(crate) fn function(&self, name: &str) -> FunctionId {
+        FunctionId::new(self.program.functions.iter().position(|function| function.name == name).expect("a function of the test"))
+    }
+}
+
+pub(crate) fn key_of(name: &str) -> FunctionKey {
+    FunctionKey(fnv1a(name.as_bytes()))
+}
+
+pub(crate) fn site(function: &str, node: u32) -> SiteKey {
+    SiteKey::of(key_of(function), node)
+}
+
+pub(crate) fn place(text: &str) -> Place {
+    if let Some(name) = text.strip_suffix("[]") {
+        return Place::GlobalElement { name: name.to_owned(), offset: 0 };
+    }
+    if let Some(name) = text.strip_prefix('*') {
+        return Place::Pointer { site: SiteKey(fnv1a(name.as_bytes())) };
+    }
+    match text.split_once('.') {
+        Some((record, offset)) => Place::Field { record: record.to_owned(), offset: offset.parse().expect("an offset") },
+        None => Place::Global { name: text.to_owned(), offset: 0 },
+    }
+}
+
+fn access(rw: Rw, text: &str, atomic: bool) -> Access {
+    Access { rw, place: place(text), atomic }
+}
+
+fn call(callee: &str) -> Call {
+    Call { callee: Callee::Direct(callee.to_owned()), accesses: Vec::new(), sync: None, blocking: None }
+}
+
+fn kind(words: &[&str]) -> NodeKind {
+    let sync = |name: &str, op: SyncOp, places: &[&str]| {
+        NodeKind::Call(Call { sync: Some((op, places.iter().map(|text| place(text)).collect())), ..call(name) })
+    };
+    match *words {
+        ["-"] => NodeKind::Block,
+        ["return"] => NodeKind::Return,
+        ["read", p] => NodeKind::Access(access(Rw::Read, p, false)),
+        ["write", p] => NodeKind::Access(access(Rw::Write, p, false)),
+        ["update", p] => NodeKind::Access(access(Rw::Update, p, false)),
+        ["atomic", p] => NodeKind::Access(access(Rw::Update, p, true)),
+        ["copy", p, q] => {
+            NodeKind::Call(Call { accesses: vec![access(Rw::Write, p, false), access(Rw::Read, q, false)], ..call("memcpy") })
+        }
+        ["call", f] => NodeKind::Call(call(f)),
+        ["icall", signature] => NodeKind::Call(Call { callee: Callee::Indirect(signature.to_owned()), ..call("") }),
+        ["lock", m] => sync("pthread_mutex_lock", SyncOp::Lock, &[m]),
+        ["unlock", m] => sync("pthread_mutex_unlock", SyncOp::Unlock, &[m]),
+        ["rdlock", m] => sync("pthread_rwlock_rdlock", SyncOp::ReadLock, &[m]),
+        ["wait", c, m] => sync("pthread_cond_wait", SyncOp::Wait, &[c, m]),
+        ["join"] => sync("pthread_join", SyncOp::Join, &[]),
+        ["sleep"] => NodeKind::Call(Call { blocking: Some(Blocking::Peer), ..call("sleep") }),
+        _ => panic!("not a node: {words:?}"),
+    }
+}
+
+/// Reads a case; panics with the line on anything else.
+pub(crate) fn parse(text: &str) -> Case {
+    let mut functions: Vec<(String, BTreeMap<u32, Node>, Option<u32>)> = Vec::new();
+    let mut evidence = Evidence { runs: 1, ..Evidence::default() };
+    let mut later = Vec::new();
+    for line in text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()).filter(|line| !line.is_empty()) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["fn", name] => functions.push((name.to_owned(), BTreeMap::new(), None)),
+            ["pair" | "held" | "together", ..] => later.push(words),
+            _ => {
+                let (number, rest) = line.split_once(':').unwrap_or_else(|| panic!("not a line of a case: {line}"));
+                let (what, to) = rest.split_once("->").unwrap_or((rest, ""));
+                let number: u32 = number.trim().parse().expect("a node number");
+                let (name, nodes, first) = functions.last_mut().expect("a function before its nodes");
+                first.get_or_insert(number);
+                let kind = kind(&what.split_whitespace().collect::<Vec<_>>());
+                let site = matches!(kind, NodeKind::Access(_) | NodeKind::Call(_)).then(|| site(name, number));
+                let position = Position { file: format!("{name}.c"), line: number, column: 0, function: name.clone() };
+                let successors = to.split_whitespace().map(|word| NodeId(word.parse().expect("a node number"))).collect();
+                nodes.insert(number, Node { kind, site, source: Source(vec![position]), successors });
+            }
+        }
+    }
+    let program = Program { functions: functions.into_iter().map(function).collect(), uncovered: Vec::new() };
+    for node in program.functions.iter().flat_map(|function| &function.nodes).filter(|node| !node.accesses().is_empty()) {
+        let evidence_of = SiteEvidence { rw: node.accesses()[0].rw, seen: 10, shared: 10, locks: Some(BTreeSet::new()) };
+        evidence.sites.insert(node.site.expect("accesses are sites"), evidence_of);
+    }
+    for words in later {
+        observe(&words, &mut evidence);
+    }
+    Case { program, evidence }
+}
+
+fn function((name, mut nodes, first): (String, BTreeMap<u32, Node>, Option<u32>)) -> Function {
+    let filler = || Node { kind: NodeKind::Block, site: None, source: Source::default(), successors: Vec::new() };
+    let first = first.expect("a function has nodes");
+    if first != 0 {
+        nodes.insert(0, Node { successors: vec![NodeId(first)], ..filler() });
+    }
+    let last = *nodes.keys().next_back().expect("a node");
+    let nodes = (0..=last).map(|number| nodes.remove(&number).unwrap_or_else(filler)).collect();
+    let key = key_of(&name);
+    Function { key, name, local: false, module: "test.c".to_owned(), signature: "void ()".to_owned(), nodes, refused: None }
+}
+
+fn lock(name: &str) -> LockName {
+    LockName::Global { symbol: name.to_owned(), offset: 0 }
+}
+
+fn number(word: &str) -> u32 {
+    word.parse().expect("a number")
+}
+
+fn observe(words: &[&str], evidence: &mut Evidence) {
+    match *words {
+        ["pair", f, head, tail, atomicity, ref rest @ ..] => {
+            let atomicity = match atomicity {
+                "X" => Atomicity::Exclusive,
+                "R" => Atomicity::Read,
+                "N" => Atomicity::None,
+                other => panic!("not an atomicity: {other}"),
+            };
+            let (head, tail) = (site(f, number(head)), site(f, number(tail)));
+            let mut key = PairKey { head, tail, first: head, second: tail };
+            let mut pair = PairEvidence { atomicity, seen: 5, shared: 5, threads: 2, locks: BTreeSet::new() };
+            let mut rest = rest.iter();
+            while let Some(&word) = rest.next() {
+                let mut next = || *rest.next().expect("a word more");
+                match word {
+                    "via" => {
+                        key.first = site(next().trim_start_matches('@'), number(next()));
+                        key.second = site(next().trim_start_matches('@'), number(next()));
+                    }
+                    "locks" => pair.locks.extend(next().split(',').map(lock)),
+                    "seen" => pair.seen = u64::from(number(next())),
+                    "private" => pair.shared = 0,
+                    other => panic!("not part of a pair: {other}"),
+                }
+            }
+            evidence.pairs.insert(key, (pair, 1));
+        }
+        ["held", f, n, ref locks @ ..] => {
+            let known = evidence.sites.get_mut(&site(f, number(n))).expect("a site that accesses memory");
+            known.locks = Some(locks.iter().map(|name| lock(name)).collect());
+        }
+        ["together", f, n, g, m] => {
+            let (a, b) = (site(f, number(n)), site(g, number(m)));
+            evidence.together.insert((a.min(b), a.max(b)));
+        }
+        _ => panic!("not an observation: {words:?}"),
+    }
+}
+
+/// The plan's operations as text, with labels named by their node: `foo before 2: x acquire X`, `foo 4->6: x degrade 2`.
+pub(crate) fn operations(case: &Case, plan: &model::plan::Plan) -> Vec<String> {
+    use model::plan::{Action, At};
+    let mut lines = Vec::new();
+    for lock in &plan.locks {
+        let labels: BTreeMap<_, u32> = lock
+            .operations
+            .iter()
+            .filter_map(|operation| match (operation.at, operation.action) {
+                (At::Before(node), Action::Acquire(_, label)) => Some((label, node.0)),
+                _ => None,
+            })
+            .collect();
+        let mut of_lock: Vec<(&str, String)> = Vec::new();
+        for operation in &lock.operations {
+            let name = &case.program.functions.iter().find(|f| f.key == operation.function).expect("a known function").name;
+            let at = match operation.at {
+                At::Before(node) => format!("before {}", node.0),
+                At::Edge(from, to) => format!("{}->{}", from.0, to.0),
+            };
+            let action = match operation.action {
+                Action::Acquire(mode, _) => format!("acquire {mode}"),
+                Action::Release(label) => format!("release {}", labels[&label]),
+                Action::Degrade(label) => format!("degrade {}", labels[&label]),
+            };
+            of_lock.push((name, format!("{name} {at}: {} {action}", lock.variable)));
+        }
+        of_lock.sort_by_key(|&(name, _)| name);
+        lines.extend(of_lock.into_iter().map(|(_, line)| line));
+    }
+    lines
+}
+
+/// Infers with the defaults.
+pub(crate) fn infer(case: &Case) -> inference::Inferred {
+    inference::infer(&case.program, &case.evidence, "test", &inference::Config::default())
+}
+
+/// The `lc` set of every constrained node of a function, strongest first and NONE as `N`: `4: X(2,12) R(2,7) N`.
+pub(crate) fn constraint_sets(case: &Case, inferred: &inference::Inferred, name: &str) -> Vec<String> {
+    let function = case.function(name);
+    let flow = inference::flow::Flow::of(case.program.function(function));
+    let mut lines = Vec::new();
+    for (_, constraints) in inferred.placements.constraints.iter().filter(|((_, of), _)| *of == function) {
+        let none = constraints.unconstrained(&flow);
+        for node in flow.nodes().filter(|&node| flow.is_reachable(node)) {
+            let mut at: Vec<_> = constraints.at(node).iter().map(|id| constraints.get(id)).collect();
+            at.sort_by_key(|constraint| (std::cmp::Reverse(constraint.mode), constraint.head, constraint.tail));
+            let mut words: Vec<String> = at.iter().map(ToString::to_string).collect();
+            words.extend(none.contains(node).then(|| "N".to_owned()));
+            lines.push(format!("{}: {}", node.0, words.join(" ")));
+        }
+    }
+    lines
+}

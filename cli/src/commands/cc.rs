@@ -1,18 +1,14 @@
 //! `atomfix cc` and `atomfix c++`: clang, and what atomfix needs in its objects.
+//!
+//! Clang calls this program once more, by the name of a linker (`passes::capture::linker`).
 
 use std::ffi::OsString;
-use std::process::ExitCode;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitCode, ExitStatus};
+
+use passes::capture::{self, CaptureError, Language};
 
 use crate::exit::Failure;
-
-/// Which driver to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Language {
-    /// `clang`.
-    C,
-    /// `clang++`.
-    Cxx,
-}
 
 /// For the help text only: everything goes to the compiler.
 #[derive(clap::Args)]
@@ -22,9 +18,20 @@ pub(crate) struct Arguments {
     arguments: Vec<OsString>,
 }
 
-/// The driver that a command line asks for (`atomfix cc ..`, `atomfix c++ ..`, or by the name `atomfix-cc`, `atomfix-c++`), with its arguments.
-pub(crate) fn requested(mut command_line: impl Iterator<Item = OsString>) -> Option<(Language, Vec<OsString>)> {
+/// What a command line asks for that is not parsed as ours.
+pub(crate) enum Request {
+    /// To be the compiler: `atomfix cc ..`, or by the name `atomfix-cc`.
+    Compile(Language, Vec<OsString>),
+    /// To be the linker of a compiler that we run, called by this name.
+    Link(OsString, Vec<OsString>),
+}
+
+/// The request that a command line makes, if it is one for the compiler or the linker.
+pub(crate) fn requested(mut command_line: impl Iterator<Item = OsString>) -> Option<Request> {
     let program = command_line.next()?;
+    if capture::linker::is_requested(&program) {
+        return Some(Request::Link(program, command_line.collect()));
+    }
     let name = std::path::Path::new(&program).file_name()?.to_str()?.to_owned();
     let language = match name.as_str() {
         "atomfix-cc" => Language::C,
@@ -35,10 +42,26 @@ pub(crate) fn requested(mut command_line: impl Iterator<Item = OsString>) -> Opt
             _ => return None,
         },
     };
-    Some((language, command_line.collect()))
+    Some(Request::Compile(language, command_line.collect()))
 }
 
-/// Runs the driver and returns its status.
-pub(crate) fn run(_language: Language, _arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
-    Err(Failure::usage("'cc' is not built into this atomfix yet", "").into())
+/// Runs the compiler or the linker and returns its status.
+pub(crate) fn run(request: Request) -> anyhow::Result<ExitCode> {
+    let status = match request {
+        Request::Compile(language, arguments) => capture::driver::run(language, &arguments),
+        Request::Link(program, arguments) => capture::linker::run(&program, &arguments),
+    };
+    Ok(code(status.map_err(failure)?))
+}
+
+/// The status as a shell would say it.
+fn code(status: ExitStatus) -> ExitCode {
+    const SIGNALED: i32 = 128;
+    let code = status.code().unwrap_or_else(|| SIGNALED + status.signal().unwrap_or_default());
+    u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// The error of a capture as a user sees it.
+pub(crate) fn failure(error: CaptureError) -> Failure {
+    if error.is_toolchain() { Failure::toolchain(error.to_string(), error.help()) } else { Failure::usage(error.to_string(), error.help()) }
 }

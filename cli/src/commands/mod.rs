@@ -59,8 +59,8 @@ enum Command {
 
 /// Runs the command that the process's arguments name.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
-    if let Some((language, arguments)) = cc::requested(std::env::args_os()) {
-        return cc::run(language, arguments);
+    if let Some(request) = cc::requested(std::env::args_os()) {
+        return cc::run(request);
     }
     let line = match CommandLine::try_parse() {
         Ok(line) => line,

@@ -42,6 +42,8 @@ enum Command {
         /// Programs to take: memcached, pbzip2, zstd; all if none is named
         names: Vec<String>,
     },
+    /// Build pbzip2 with atomfix from Debian's source package, make data for it, and print the folder
+    PreparePbzip2,
     /// Measure how many schedules a second are explored
     CheckSpeed {
         /// Explore each kernel this often
@@ -70,13 +72,20 @@ fn main() -> ExitCode {
 /// What was not as it should be.
 fn run(line: &CommandLine) -> Result<Vec<String>> {
     let atomfix = atomfix(line.atomfix.as_deref())?;
-    println!("machine: {}\n", machine::describe());
+    let work = Path::new(env!("CARGO_MANIFEST_DIR")).join("work");
+    if !matches!(line.command, Command::PreparePbzip2) {
+        println!("machine: {}\n", machine::describe());
+    }
     match &line.command {
         Command::Kernels { short, names } => kernels(&atomfix, *short, names),
         Command::Real { short, rounds, names } => {
-            let work = Path::new(env!("CARGO_MANIFEST_DIR")).join("work");
             let length = if *short { Length::Short } else { Length::Full };
             real_programs(&Environment { atomfix, work, length, rounds: *rounds }, names)
+        }
+        Command::PreparePbzip2 => {
+            let environment = Environment { atomfix, work, length: Length::Short, rounds: 1 };
+            println!("{}", real::pbzip2::prepare(&environment)?.display());
+            Ok(Vec::new())
         }
         Command::CheckSpeed { rounds } => check_speed(&atomfix, *rounds),
     }

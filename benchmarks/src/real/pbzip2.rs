@@ -1,5 +1,6 @@
 //! pbzip2: its queues are C++ of its own, its time is spent in libbz2, which is not instrumented.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -46,13 +47,22 @@ pub fn build(environment: &Environment) -> Result<PathBuf> {
     Ok(folder.join("pbzip2"))
 }
 
+/// Builds it and puts data beside it: `small.txt` to learn from, `data.txt` to measure with.
+pub fn prepare(environment: &Environment) -> Result<PathBuf> {
+    build(environment)?;
+    let folder = environment.work.join("pbzip2");
+    fs::copy(corpus::file(&environment.work, 2)?, folder.join("small.txt"))?;
+    fs::copy(corpus::file(&environment.work, 50)?, folder.join("data.txt"))?;
+    Ok(folder)
+}
+
 /// Profiles compressing and expanding a small file in several blocks.
 pub fn profile(environment: &Environment, folder: &Path) -> Result<()> {
     let small = corpus::file(&environment.work, 2)?;
     let packed = folder.join("small.bz2");
     cost(Child::new(folder.join("pbzip2"), LIMIT).args(["-p2", "-b2", "-k", "-c"]).arg(&small).stdout(&packed))?;
     let taught = folder.join("small.txt");
-    std::fs::copy(&small, &taught)?;
+    fs::copy(&small, &taught)?;
     let child = || atomfix(environment, folder, "profile").args(["./pbzip2", "--runs", "5", "--seed", "1", "--", "-p2", "-k", "-f"]);
     child().args(["-b2", "small.txt"]).run()?.succeeded()?;
     child().args(["-d", "small.bz2"]).run()?.succeeded()?;

@@ -12,3 +12,6 @@ pub mod dependence;
 pub mod random;
 pub mod strategy;
 pub mod threads;
+
+#[cfg(feature = "host")]
+pub mod fake;

@@ -5,10 +5,13 @@ use std::vec::Vec;
 
 use model::event::Event;
 use model::ids::{ObjectId, ThreadId};
+use model::report::Coverage;
 
 use super::machine::{Machine, Outcome};
 use super::program::Program;
-use crate::strategy::{Choice, Ending, Outcome as Verdict, Pick, Point, Step, Strategy};
+use crate::minimize::Traced;
+use crate::strategy::replay::{Expected, What};
+use crate::strategy::{Choice, Counts, Ending, Outcome as Verdict, Pick, Point, Step, Strategy};
 
 /// What an exploration saw.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -82,4 +85,63 @@ fn pick(machine: &Machine, program: &Program, thread: ThreadId, condition: Optio
     let picked = strategy.pick(&Pick::Waiter { condition, waiters }) as usize;
     assert!(picked < waiters.len(), "{picked} was picked of {waiters:?}");
     picked
+}
+
+/// One execution, step by step.
+pub fn trace(program: &Program, strategy: &mut dyn Strategy) -> (Option<Outcome>, Vec<Traced>) {
+    let mut tracer = Tracer { inner: strategy, steps: Vec::new() };
+    if !tracer.begin() {
+        return (None, Vec::new());
+    }
+    let (outcome, _) = execute(program, &mut tracer, &mut Vec::new());
+    (outcome, tracer.steps)
+}
+
+/// Writes down what another strategy chooses.
+struct Tracer<'a> {
+    inner: &'a mut dyn Strategy,
+    steps: Vec<Traced>,
+}
+
+impl Strategy for Tracer<'_> {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn begin(&mut self) -> bool {
+        self.inner.begin()
+    }
+
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        let choice = self.inner.choose(point);
+        if let Choice::Run(thread) = choice {
+            let step = Expected { thread, what: point.event(thread).map(What::of), picks: Vec::new() };
+            self.steps.push(Traced { step, preempts: point.preempts(thread) });
+        }
+        choice
+    }
+
+    fn pick(&mut self, pick: &Pick<'_>) -> u32 {
+        let taken = self.inner.pick(pick);
+        if let Some(traced) = self.steps.last_mut() {
+            traced.step.picks.push(taken);
+        }
+        taken
+    }
+
+    fn executed(&mut self, step: &Step) {
+        self.inner.executed(step);
+    }
+
+    fn end(&mut self, ending: &Ending<'_>) {
+        self.inner.end(ending);
+    }
+
+    fn counts(&self) -> Counts {
+        self.inner.counts()
+    }
+
+    fn coverage(&self) -> Coverage {
+        self.inner.coverage()
+    }
 }

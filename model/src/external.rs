@@ -57,6 +57,8 @@ pub enum Length {
     StringAt(u8),
     /// The call's result, when positive: what `read` stored.
     Result,
+    /// What `snprintf` stored: its result and the zero, at most this argument, and nothing when the result is negative.
+    Printed(u8),
 }
 
 /// One range that a call reads or writes.
@@ -84,7 +86,7 @@ pub struct External {
 }
 
 use crate::pair::Rw::{Read, Update, Write};
-use Length::{Argument, Bytes, Product, Result as Returned, String as Text, StringAt};
+use Length::{Argument, Bytes, Printed, Product, Result as Returned, String as Text, StringAt};
 use SyncOp as S;
 
 const fn reads(argument: u8, length: Length) -> Range {
@@ -132,7 +134,7 @@ pub static EXTERNALS: &[External] = &[
     peer("epoll_wait"),
     io("fclose", &[]),
     io("fflush", &[]),
-    io("fgets", &[writes(0, Text)]),
+    io("fgets", &[writes(0, Argument(1))]),
     io("fputs", &[reads(0, Text)]),
     io("fread", &[writes(0, Product(1, 2))]),
     io("fwrite", &[reads(0, Product(1, 2))]),
@@ -197,7 +199,7 @@ pub static EXTERNALS: &[External] = &[
     io("sendmsg", &[]),
     io("sendto", &[reads(1, Argument(2))]),
     peer("sleep"),
-    memory("snprintf", &[writes(0, Text)]),
+    memory("snprintf", &[writes(0, Printed(1))]),
     memory("sprintf", &[writes(0, Text)]),
     memory("stpcpy", &[reads(1, Text), writes(0, StringAt(1))]),
     memory("strcat", &[reads(1, Text), Range { argument: 0, rw: Update, length: Text }]),
@@ -212,7 +214,7 @@ pub static EXTERNALS: &[External] = &[
     memory("strtol", &[reads(0, Bytes(1))]),
     memory("strtoul", &[reads(0, Bytes(1))]),
     peer("usleep"),
-    memory("vsnprintf", &[writes(0, Text)]),
+    memory("vsnprintf", &[writes(0, Printed(1))]),
     peer("wait"),
     peer("waitpid"),
     io("write", &[reads(1, Argument(2))]),

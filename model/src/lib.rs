@@ -14,6 +14,7 @@ extern crate alloc;
 pub mod ids;
 
 pub mod external;
+mod listing;
 pub mod program;
 pub mod site;
 

@@ -124,12 +124,12 @@ pub enum Place {
         /// In bytes.
         offset: u64,
     },
-    /// Some element of a global: the offset is computed. `stride`-periodic fields of an array of structures keep their
-    /// offset within the element.
+    /// Some element of an array in a global: an index is computed. Fields of an array of structures are told apart by their
+    /// offset in the first element.
     GlobalElement {
         /// As above.
         name: String,
-        /// Offset within the element, in bytes.
+        /// Offset in the global with all computed indices taken as 0, in bytes.
         offset: u64,
     },
     /// A field of an object of a named type, reached through a pointer (typed GEP or struct-path TBAA).
@@ -141,7 +141,8 @@ pub enum Place {
     },
     /// Reached through a pointer about which the code says nothing more.
     Pointer {
-        /// The function and the ordinal of its access: a class of its own, until evidence merges it with others.
+        /// The first site of the function that used the same pointer at the same offset: a class of its own, until evidence
+        /// merges it with others.
         site: SiteKey,
     },
 }

@@ -1,0 +1,18 @@
+//! Bitcode to `model::program`, in the order of the work:
+//!
+//! 1. `prepare`: promote locals to registers, find functions that must be left alone;
+//! 2. `key`: the stable identity of each body;
+//! 3. `collect`: each body's nodes, in the one numbering that instrumentation and injection share;
+//! 4. `place`: what memory each access is to;
+//! 5. `program`: the model.
+
+mod collect;
+mod key;
+mod place;
+mod prepare;
+mod privacy;
+mod program;
+
+pub(crate) use collect::{Act, Body, CallPoint, Length, RangePoint, Target, Touch, bodies};
+pub use privacy::Skip;
+pub use program::extract;

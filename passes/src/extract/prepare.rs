@@ -1,0 +1,69 @@
+//! Preparation, the same for every use: promote locals to registers (`sroa`), so that what is left in memory may matter,
+//! and find the functions that are left alone whole, with the reason.
+//!
+//! Everything here is a function of one body (and of the module's ifuncs), so nodes are numbered alike everywhere.
+
+use std::collections::HashSet;
+
+use crate::PassError;
+use crate::llvm::{Function, Module, Opcode, Value};
+
+/// A defined function, prepared.
+#[derive(Clone, Copy)]
+pub(crate) struct Prepared<'m> {
+    pub(crate) function: Function<'m>,
+    pub(crate) refused: Option<&'static str>,
+}
+
+/// Prepares a module.
+pub(crate) fn prepare(module: Module<'_>) -> Result<Vec<Prepared<'_>>, PassError> {
+    let resolvers: HashSet<Value<'_>> = module.resolvers().into_iter().collect();
+    let functions: Vec<Prepared<'_>> = module
+        .functions()
+        .filter(|function| function.is_defined())
+        .map(|function| Prepared { function, refused: refusal(function, &resolvers) })
+        .collect();
+    promote(module, &functions)?;
+    Ok(functions)
+}
+
+/// What is too odd about a function to change it.
+fn refusal<'m>(function: Function<'m>, resolvers: &HashSet<Value<'m>>) -> Option<&'static str> {
+    if function.has("naked") {
+        return Some("it is naked");
+    }
+    if resolvers.contains(&function.into()) {
+        return Some("it resolves an ifunc");
+    }
+    if function.has("presplitcoroutine") {
+        return Some("it is a coroutine");
+    }
+    if function.calls_returning_twice() {
+        return Some("it calls a function that returns twice (setjmp)");
+    }
+    let mut branches_indirectly = false;
+    for instruction in function.instructions() {
+        match instruction.opcode() {
+            Opcode::LLVMCallBr => return Some("it has an asm goto"),
+            Opcode::LLVMCatchSwitch | Opcode::LLVMCleanupPad => return Some("it handles exceptions in funclets"),
+            Opcode::LLVMCall if instruction.is_musttail() => return Some("it has a call that must be a tail call"),
+            Opcode::LLVMIndirectBr => branches_indirectly = true,
+            _ => {}
+        }
+    }
+    (branches_indirectly && !function.split_indirect_edges()).then_some("it has computed gotos with shared targets")
+}
+
+/// Runs `sroa` on all functions but those that are left alone. LLVM passes over `optnone`, so these get it for the time.
+fn promote<'m>(module: Module<'m>, functions: &[Prepared<'m>]) -> Result<(), PassError> {
+    let shielded: Vec<Function<'m>> =
+        functions.iter().filter(|f| f.refused.is_some() && !f.function.has("optnone")).map(|f| f.function).collect();
+    for function in &shielded {
+        function.add(module, "optnone");
+    }
+    let result = module.run_passes("function(sroa)");
+    for function in &shielded {
+        function.remove("optnone");
+    }
+    result
+}

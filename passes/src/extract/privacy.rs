@@ -1,0 +1,85 @@
+//! Whether memory may be shared, and the named reasons to leave an instruction out.
+//!
+//! "Private" is a proof: every object that the pointer may point into belongs to one thread or never changes. An alloca
+//! whose address is passed to a call counts as shared, since front-end bitcode does not say which callees keep it.
+
+use std::collections::HashMap;
+
+use crate::llvm::{Instruction, Module, Opcode, Value, ValueKind};
+
+/// Why an instruction that touches memory or calls is no site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Skip {
+    /// A local whose address stays in the function.
+    Stack,
+    /// A thread-local variable.
+    ThreadLocal,
+    /// Memory that never changes.
+    Constant,
+    /// A slot of a virtual table.
+    VirtualTable,
+    /// Relative to a segment register, or of a size that is not known.
+    Unaddressable,
+    /// An intrinsic that is none of the memory ones.
+    Intrinsic,
+    /// A vector or target intrinsic that touches memory: not covered yet.
+    VectorMemory,
+}
+
+/// Remembers what was found out about objects.
+pub(crate) struct Privacy<'m> {
+    module: Module<'m>,
+    captured: HashMap<Value<'m>, bool>,
+}
+
+impl<'m> Privacy<'m> {
+    pub(crate) fn new(module: Module<'m>) -> Self {
+        Self { module, captured: HashMap::new() }
+    }
+
+    /// Why an access through this pointer is private, if it is.
+    pub(crate) fn of(&mut self, pointer: Value<'m>) -> Option<Skip> {
+        if !pointer.ty().is_plain_pointer() {
+            return Some(Skip::Unaddressable);
+        }
+        let objects = pointer.underlying_objects();
+        let mut reason = None;
+        for object in objects {
+            reason = Some(self.object(object)?);
+        }
+        reason
+    }
+
+    fn object(&mut self, object: Value<'m>) -> Option<Skip> {
+        match object.kind() {
+            ValueKind::LLVMGlobalVariableValueKind if object.is_thread_local() => Some(Skip::ThreadLocal),
+            ValueKind::LLVMGlobalVariableValueKind if object.is_constant_global() => Some(Skip::Constant),
+            ValueKind::LLVMUndefValueValueKind | ValueKind::LLVMPoisonValueKind => Some(Skip::Constant),
+            ValueKind::LLVMArgumentValueKind if object.is_copied_parameter() => self.uncaptured(object),
+            ValueKind::LLVMInstructionValueKind => {
+                let instruction = object.as_instruction()?;
+                match instruction.opcode() {
+                    Opcode::LLVMAlloca => self.uncaptured(object),
+                    Opcode::LLVMCall if is_thread_local_address(instruction) => Some(Skip::ThreadLocal),
+                    Opcode::LLVMLoad if instruction.is_vtable_pointer() => Some(Skip::VirtualTable),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn uncaptured(&mut self, object: Value<'m>) -> Option<Skip> {
+        let captured = *self.captured.entry(object).or_insert_with(|| object.may_be_captured());
+        (!captured).then_some(Skip::Stack)
+    }
+
+    /// The module that the objects live in.
+    pub(crate) fn module(&self) -> Module<'m> {
+        self.module
+    }
+}
+
+fn is_thread_local_address(call: Instruction<'_>) -> bool {
+    call.called().as_function().is_some_and(|function| function.name().starts_with("llvm.threadlocal.address"))
+}

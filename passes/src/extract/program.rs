@@ -1,0 +1,112 @@
+//! The model of one module: what inference reads.
+
+use model::external::External;
+use model::ids::{FunctionKey, NodeId, SiteKey, fnv1a_from};
+use model::program::{Access, Call, Callee, Function, Module as ProgramModule, Node, NodeKind, Uncovered};
+
+use super::collect::{Act, Body, CallPoint, Point, Target, bodies, resolve};
+use super::place::Places;
+use crate::PassError;
+use crate::llvm::{Instruction, Module, Value, source_of, with_module};
+
+/// Reads bitcode into the model.
+pub fn extract(bitcode: &[u8]) -> Result<ProgramModule, PassError> {
+    with_module(bitcode, |module| {
+        let name = module.source_name();
+        let places = Places::new(module, name.clone());
+        let bodies = bodies(module)?;
+        let mut functions: Vec<Function> = bodies.iter().map(|body| function(body, &places, &name)).collect();
+        functions.extend(aliases(module, &places, &bodies, &name));
+        let uncovered = bodies
+            .iter()
+            .filter_map(|body| body.refused.map(|why| Uncovered { what: body.function.name(), why: why.to_owned() }))
+            .collect();
+        Ok(ProgramModule { name, functions, uncovered })
+    })
+}
+
+fn function<'m>(body: &Body<'m>, places: &Places<'m>, module: &str) -> Function {
+    let symbol: Value<'_> = body.function.into();
+    Function {
+        key: body.key,
+        name: body.function.name(),
+        local: symbol.is_local(),
+        module: module.to_owned(),
+        signature: body.function.function_type().print(),
+        nodes: body.points.iter().map(|point| node(body, point, places)).collect(),
+        refused: body.refused.map(str::to_owned),
+    }
+}
+
+fn node<'m>(body: &Body<'m>, point: &Point<'m>, places: &Places<'m>) -> Node {
+    let (kind, at) = match &point.act {
+        Act::Block => (NodeKind::Block, point.block.instructions().find(|instruction| instruction.has_line())),
+        Act::Access(touch) => {
+            let site = site_of(point);
+            let place = places.of(touch.address, Some(touch.instruction), site);
+            (NodeKind::Access(Access { rw: touch.rw, place, atomic: touch.atomic }), Some(touch.instruction))
+        }
+        Act::Call(call) => (NodeKind::Call(self::call(call, site_of(point), places)), Some(call.instruction)),
+        Act::Return(at) => (NodeKind::Return, Some(*at)),
+        Act::Stop(at) => (NodeKind::Stop, Some(*at)),
+    };
+    Node { kind, site: point.site, source: source_of(at, body.function), successors: point.successors.clone() }
+}
+
+fn site_of(point: &Point<'_>) -> SiteKey {
+    point.site.expect("accesses and calls are sites")
+}
+
+fn call<'m>(call: &CallPoint<'m>, site: SiteKey, places: &Places<'m>) -> Call {
+    let callee = match call.target {
+        Target::Defined(function) => Callee::Direct(places.symbol(function.into())),
+        Target::External(symbol) => Callee::Direct(places.symbol(symbol)),
+        Target::Intrinsic(name) => Callee::Direct(name.to_owned()),
+        Target::Indirect => Callee::Indirect(call.instruction.called_type().print()),
+        Target::Assembly => Callee::Assembly,
+    };
+    let accesses =
+        call.ranges.iter().map(|range| Access { rw: range.rw, place: places.of(range.address, None, site), atomic: false }).collect();
+    let sync = call.external.and_then(|external| sync(external, call.instruction, site, places));
+    Call { callee, accesses, sync, blocking: call.external.and_then(|external| external.blocking) }
+}
+
+fn sync<'m>(
+    external: &External,
+    instruction: Instruction<'m>,
+    site: SiteKey,
+    places: &Places<'m>,
+) -> Option<(model::external::SyncOp, Vec<model::program::Place>)> {
+    let (op, objects) = external.sync?;
+    let objects = objects.iter().filter_map(|&index| instruction.argument(index)).map(|object| places.of(object, None, site)).collect();
+    Some((op, objects))
+}
+
+/// Second names of functions (C++ constructors have such), as functions that only call the first: calls from other modules
+/// name them. No lock may be placed in them, since they have no code.
+fn aliases<'m>(module: Module<'m>, places: &Places<'m>, bodies: &[Body<'m>], name: &str) -> Vec<Function> {
+    let mut functions = Vec::new();
+    for alias in module.aliases() {
+        let Some(target) = alias.aliasee().map(resolve).and_then(Value::as_function) else { continue };
+        let Some(body) = bodies.iter().find(|body| body.function == target) else { continue };
+        let key = FunctionKey(fnv1a_from(body.key.0, alias.name().as_bytes()));
+        let source = source_of(None, target);
+        let plain = |kind, successors| Node { kind, site: None, source: source.clone(), successors };
+        let call = Call { callee: Callee::Direct(places.symbol(target.into())), accesses: Vec::new(), sync: None, blocking: None };
+        let site = Some(SiteKey::of(key, 0));
+        functions.push(Function {
+            key,
+            name: alias.name(),
+            local: alias.is_local(),
+            module: name.to_owned(),
+            signature: target.function_type().print(),
+            nodes: vec![
+                plain(NodeKind::Block, vec![NodeId(1)]),
+                Node { site, ..plain(NodeKind::Call(call), vec![NodeId(2)]) },
+                plain(NodeKind::Return, Vec::new()),
+            ],
+            refused: Some("it is a second name of a function".to_owned()),
+        });
+    }
+    functions
+}

@@ -1,0 +1,101 @@
+//! Chooses the operations of each body and inserts them.
+//!
+//! At one place: releases, then degrades, then acquires by ascending lock (`model::plan`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::abi::{LOCK_ACQUIRE, LOCK_BYTES, LOCK_DEGRADE, LOCK_RELEASE, LOCK_TABLE};
+use model::ids::{FunctionKey, LockId};
+use model::plan::{Action, At, Plan};
+
+use super::place::{Rank, anchor, rank};
+use crate::PassError;
+use crate::extract::Body;
+use crate::instrument::Declared;
+use crate::llvm::{Builder, Value};
+
+/// The operations of one body, in the order of insertion.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PlannedBody {
+    operations: Vec<(At, LockId, Action)>,
+}
+
+impl PlannedBody {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.operations.len()
+    }
+}
+
+/// The operations of the plan's enabled locks for each body. Checks every place of every known function, those of disabled
+/// locks included; functions that are not in this module are none of its business.
+pub(crate) fn operations_of(plan: &Plan, bodies: &[Body<'_>]) -> Result<Vec<PlannedBody>, PassError> {
+    let mut wanted: BTreeMap<FunctionKey, BTreeSet<(At, LockId, Action, bool)>> = BTreeMap::new();
+    for lock in &plan.locks {
+        for operation in &lock.operations {
+            wanted.entry(operation.function).or_default().insert((operation.at, lock.id, operation.action, lock.enabled));
+        }
+    }
+    bodies
+        .iter()
+        .map(|body| {
+            let Some(operations) = wanted.get(&body.key) else { return Ok(PlannedBody::default()) };
+            let mut ranked: Vec<(Rank, At, u8, LockId, Action)> = Vec::new();
+            for &(at, lock, action, enabled) in operations {
+                let rank = rank(body, at)?;
+                if enabled {
+                    ranked.push((rank, at, turn(action), lock, action));
+                }
+            }
+            if let (Some(why), false) = (body.refused, ranked.is_empty()) {
+                return Err(PassError::Refused { function: body.function.name(), key: body.key, why: why.to_owned() });
+            }
+            ranked.sort_unstable();
+            Ok(PlannedBody { operations: ranked.into_iter().map(|(_, at, _, lock, action)| (at, lock, action)).collect() })
+        })
+        .collect()
+}
+
+fn turn(action: Action) -> u8 {
+    match action {
+        Action::Release(_) => 0,
+        Action::Degrade(_) => 1,
+        Action::Acquire(..) => 2,
+    }
+}
+
+/// Inserts the operations of one body.
+pub(crate) fn apply<'m>(
+    body: &Body<'m>,
+    planned: &PlannedBody,
+    frame: Value<'m>,
+    builder: &Builder<'m>,
+    declared: Declared<'m>,
+) -> Result<(), PassError> {
+    let module = declared.module();
+    let table = || module.global(LOCK_TABLE, module.array(module.integer(8), 0));
+    let mut current = None;
+    for &(at, lock, action) in &planned.operations {
+        // An edge is split at its first operation; the others stand at the same instruction.
+        let instruction = match current {
+            Some((place, instruction)) if place == at => instruction,
+            _ => anchor(body, at)?,
+        };
+        current = Some((at, instruction));
+        builder.before(instruction);
+        let operand = module.constant_address(table(), u64::from(lock.0) * LOCK_BYTES as u64);
+        match action {
+            Action::Acquire(mode, label) => {
+                let arguments = [operand, declared.u32(mode as u32), declared.u32(label.0), frame];
+                builder.call(declared.hook(&LOCK_ACQUIRE), &arguments);
+            }
+            Action::Release(label) => {
+                builder.call(declared.hook(&LOCK_RELEASE), &[operand, declared.u32(label.0), frame]);
+            }
+            Action::Degrade(label) => {
+                builder.call(declared.hook(&LOCK_DEGRADE), &[operand, declared.u32(label.0), frame]);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,9 @@
+//! A plan's locks into a module: `place` turns the plan's places into instructions, `apply` inserts the operations, `table`
+//! makes the module that defines the locks.
+
+mod apply;
+mod place;
+mod table;
+
+pub(crate) use apply::{PlannedBody, apply, operations_of};
+pub use table::lock_table;

@@ -1,0 +1,154 @@
+//! Hooks around accesses and calls: one rule a kind of node.
+//!
+//! | node | record | gate |
+//! |---|---|---|
+//! | access | `begin`; access; `end` | `access`; access |
+//! | memory intrinsic, call with ranges in the table | `range` before for what is read, after for what is written | `range` before |
+//! | call of a function | `call` before | `call` before, unless it is defined in this module |
+//! | inline assembly | nothing | nothing |
+
+use model::abi;
+use model::ids::SiteKey;
+use model::pair::Rw;
+
+use super::hooks::Declared;
+use crate::extract::{Act, Body, CallPoint, Length, RangePoint, Target, Touch};
+use crate::llvm::{Builder, Instruction, Value};
+use crate::{Hooks, PassError};
+
+/// Where hooks go and what they are given.
+struct Context<'a, 'm> {
+    hooks: Hooks,
+    frame: Option<Value<'m>>,
+    builder: &'a Builder<'m>,
+    declared: Declared<'m>,
+}
+
+/// Adds the hooks of a body's nodes.
+pub(crate) fn instrument_nodes<'m>(
+    body: &Body<'m>,
+    hooks: Hooks,
+    frame: Option<Value<'m>>,
+    builder: &Builder<'m>,
+    declared: Declared<'m>,
+) -> Result<(), PassError> {
+    let context = Context { hooks, frame, builder, declared };
+    for point in &body.points {
+        match (&point.act, point.site) {
+            (Act::Access(touch), Some(site)) => context.access(touch, site),
+            (Act::Call(call), Some(site)) => context.call(call, site)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn kind(rw: Rw, atomic: bool) -> u32 {
+    rw as u32 | if atomic { abi::KIND_ATOMIC } else { 0 }
+}
+
+impl<'m> Context<'_, 'm> {
+    fn access(&self, touch: &Touch<'m>, site: SiteKey) {
+        let after = touch.instruction.next();
+        let hook = match self.hooks {
+            Hooks::Record => &abi::RECORD_BEGIN,
+            Hooks::Gate => &abi::GATE_ACCESS,
+        };
+        self.builder.before(touch.instruction);
+        let kind = self.declared.u32(kind(touch.rw, touch.atomic));
+        let arguments = [touch.address, self.declared.u32(touch.size), kind, self.declared.u64(site.0)];
+        let token = self.builder.call(self.declared.hook(hook), &arguments);
+        if let (Hooks::Record, Some(after)) = (self.hooks, after) {
+            self.builder.before(after);
+            self.builder.call(self.declared.hook(&abi::RECORD_END), &[token]);
+        }
+    }
+
+    fn call(&self, call: &CallPoint<'m>, site: SiteKey) -> Result<(), PassError> {
+        let instruction = call.instruction;
+        let number = self.declared.u64(site.0);
+        self.builder.before(instruction);
+        match (self.hooks, call.target) {
+            (_, Target::Assembly | Target::Intrinsic(_)) | (Hooks::Gate, Target::Defined(_)) => {}
+            (Hooks::Record, _) => {
+                let frame = self.frame.ok_or_else(|| PassError::Internal { what: "a recorded function without a frame".to_owned() })?;
+                self.builder.call(self.declared.hook(&abi::RECORD_CALL), &[frame, number]);
+            }
+            (Hooks::Gate, _) => {
+                self.builder.call(self.declared.hook(&abi::GATE_CALL), &[number]);
+            }
+        }
+        for range in &call.ranges {
+            self.range(range, instruction, site)?;
+        }
+        Ok(())
+    }
+
+    fn range(&self, range: &RangePoint<'m>, call: Instruction<'m>, site: SiteKey) -> Result<(), PassError> {
+        let (hook, after) = match self.hooks {
+            Hooks::Record => (&abi::RECORD_RANGE, range.rw.writes()),
+            Hooks::Gate => (&abi::GATE_RANGE, false),
+        };
+        self.builder.before(if after { behind(call)? } else { call });
+        let length = if after { self.length_after(range.length, call) } else { self.length_before(range, call) };
+        let Some(length) = length else { return Ok(()) };
+        let kind = self.declared.u32(kind(range.rw, false));
+        self.builder.call(self.declared.hook(hook), &[range.address, length, kind, self.declared.u64(site.0)]);
+        Ok(())
+    }
+
+    /// A length that is known before the call; what is known only afterwards counts as 1.
+    fn length_before(&self, range: &RangePoint<'m>, call: Instruction<'m>) -> Option<Value<'m>> {
+        match range.length {
+            Length::String if range.rw == Rw::Read => Some(self.string_at(range.address)),
+            Length::String | Length::StringAt(_) | Length::Result | Length::Printed(_) => Some(self.declared.u64(1)),
+            other => self.computed(other, call),
+        }
+    }
+
+    /// A length that is known after the call.
+    fn length_after(&self, length: Length, call: Instruction<'m>) -> Option<Value<'m>> {
+        let result: Value<'m> = call.into();
+        match length {
+            Length::String | Length::StringAt(_) => Some(self.declared.u64(abi::LENGTH_STRING)),
+            Length::Result => {
+                let wide = self.builder.resize_signed(result, self.declared.module().integer(64));
+                let positive = self.builder.is_positive(wide);
+                Some(self.builder.select(positive, wide, self.declared.u64(0)))
+            }
+            Length::Printed(room) => {
+                let room = self.builder.resize(call.argument(room)?, self.declared.module().integer(64));
+                let text = self.builder.resize_signed(result, self.declared.module().integer(64));
+                let whole = self.builder.add(text, self.declared.u64(1));
+                let stored = self.builder.smaller(whole, room);
+                Some(self.builder.select(self.builder.is_not_negative(text), stored, self.declared.u64(0)))
+            }
+            other => self.computed(other, call),
+        }
+    }
+
+    /// A string that may be null has no length.
+    fn string_at(&self, address: Value<'m>) -> Value<'m> {
+        let there = self.builder.is_not_null(address);
+        self.builder.select(there, self.declared.u64(abi::LENGTH_STRING), self.declared.u64(0))
+    }
+
+    fn computed(&self, length: Length, call: Instruction<'m>) -> Option<Value<'m>> {
+        let wide = |index| Some(self.builder.resize(call.argument(index)?, self.declared.module().integer(64)));
+        match length {
+            Length::Bytes(bytes) => Some(self.declared.u64(bytes.into())),
+            Length::Argument(index) => wide(index),
+            Length::Product(a, b) => Some(self.builder.multiply(wide(a)?, wide(b)?)),
+            Length::String | Length::StringAt(_) | Length::Result | Length::Printed(_) => None,
+        }
+    }
+}
+
+/// The instruction before which code stands that runs after a call has returned.
+fn behind<'m>(call: Instruction<'m>) -> Result<Instruction<'m>, PassError> {
+    match call.normal_destination() {
+        None => call.next(),
+        Some(normal) => call.block().edge_to(normal),
+    }
+    .ok_or_else(|| PassError::Internal { what: "a call with nothing behind it".to_owned() })
+}

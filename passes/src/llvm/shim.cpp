@@ -1,0 +1,251 @@
+// What LLVM's C API lacks: splitting edges, enumerating the ways out of a function, capture analysis, typed GEP
+// chains, struct-path TBAA, source chains. Plain functions over plain handles; `shim.rs` declares exactly these.
+// Nothing here decides what to instrument.
+
+#include "llvm-c/Core.h"
+#include "llvm/Analysis/CaptureTracking.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/Demangle/Demangle.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/GetElementPtrTypeIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Metadata.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/EscapeEnumerator.h"
+
+using namespace llvm;
+
+namespace {
+
+/// Objects that a pointer may point into are looked for at most this far up.
+constexpr unsigned MaxLookup = 12;
+
+Instruction *firstInsertionPoint(BasicBlock &block) {
+  auto it = block.getFirstInsertionPt();
+  return it == block.end() ? nullptr : &*it;
+}
+
+} // namespace
+
+extern "C" {
+
+/// Text that is only valid until the module goes.
+struct AtomfixText {
+  const char *data;
+  size_t size;
+};
+
+/// One GEP, seen as a step from its base.
+struct AtomfixStep {
+  LLVMValueRef base;
+  /// The constant bytes of the step.
+  int64_t constant;
+  /// Whether some index is computed.
+  LLVMBool computed;
+  /// The type that the GEP walks through, when it is a named record; otherwise null.
+  AtomfixText record;
+  /// Offsets of the record fields that it walks through, and plain bytes; without any array index: all elements count as
+  /// one.
+  int64_t fields;
+};
+
+struct AtomfixPosition {
+  AtomfixText file;
+  AtomfixText function;
+  unsigned line;
+  unsigned column;
+};
+
+static AtomfixText text(StringRef s) { return {s.data(), s.size()}; }
+
+LLVMBool atomfix_step(LLVMModuleRef module, LLVMValueRef pointer, AtomfixStep *out) {
+  auto *gep = dyn_cast<GEPOperator>(unwrap(pointer));
+  if (!gep || gep->getType()->isVectorTy())
+    return false;
+  const DataLayout &layout = unwrap(module)->getDataLayout();
+  *out = AtomfixStep{};
+  out->base = wrap(gep->getPointerOperand());
+  for (auto it = gep_type_begin(gep), end = gep_type_end(gep); it != end; ++it) {
+    int64_t bytes = 0;
+    if (StructType *record = it.getStructTypeOrNull()) {
+      unsigned field = cast<ConstantInt>(it.getOperand())->getZExtValue();
+      bytes = layout.getStructLayout(record)->getElementOffset(field);
+      out->fields += bytes;
+    } else {
+      uint64_t stride = it.getSequentialElementStride(layout).getKnownMinValue();
+      auto *index = dyn_cast<ConstantInt>(it.getOperand());
+      if (!index) {
+        out->computed = true;
+        continue;
+      }
+      if (index->getBitWidth() > 64)
+        return false;
+      bytes = static_cast<int64_t>(static_cast<uint64_t>(index->getSExtValue()) * stride);
+    }
+    out->constant += bytes;
+    if (gep->getSourceElementType()->isIntegerTy(8))
+      out->fields += bytes;
+  }
+  if (const auto *record = dyn_cast<StructType>(gep->getSourceElementType()); record && record->hasName())
+    out->record = text(record->getName());
+  return true;
+}
+
+/// The base type's name and the offset in it of an access with a struct-path TBAA tag whose base is a record.
+LLVMBool atomfix_tbaa(LLVMValueRef access, AtomfixText *name, uint64_t *offset) {
+  const MDNode *tag = cast<Instruction>(unwrap(access))->getMetadata(LLVMContext::MD_tbaa);
+  if (!tag || tag->getNumOperands() < 3)
+    return false;
+  const auto *base = dyn_cast_or_null<MDNode>(tag->getOperand(0));
+  const auto *type = dyn_cast_or_null<MDNode>(tag->getOperand(1));
+  if (!base || !type || base == type || base->getNumOperands() < 3)
+    return false;
+  const auto *identifier = dyn_cast<MDString>(base->getOperand(0));
+  const auto *bytes = mdconst::dyn_extract<ConstantInt>(tag->getOperand(2));
+  if (!identifier || identifier->getString().empty() || !bytes)
+    return false;
+  *name = text(identifier->getString());
+  *offset = bytes->getZExtValue();
+  return true;
+}
+
+/// Whether the access reads or writes an object's pointer to its virtual table, as far as TBAA tells.
+LLVMBool atomfix_is_vtable_pointer(LLVMValueRef access) {
+  const auto *instruction = dyn_cast<Instruction>(unwrap(access));
+  const MDNode *tag = instruction ? instruction->getMetadata(LLVMContext::MD_tbaa) : nullptr;
+  return tag && tag->isTBAAVtableAccess();
+}
+
+/// The bytes of a constant array of simple elements.
+AtomfixText atomfix_raw_data(LLVMValueRef constant) {
+  const auto *data = dyn_cast<ConstantDataSequential>(unwrap(constant));
+  return data ? text(data->getRawDataValues()) : AtomfixText{};
+}
+
+LLVMBool atomfix_captured(LLVMValueRef pointer) { return PointerMayBeCaptured(unwrap(pointer), /*ReturnCaptures=*/true); }
+
+/// Writes up to `room` underlying objects and returns how many there are.
+size_t atomfix_underlying_objects(LLVMValueRef pointer, LLVMValueRef *out, size_t room) {
+  SmallVector<const Value *, 8> objects;
+  getUnderlyingObjects(unwrap(pointer), objects, nullptr, MaxLookup);
+  size_t count = 0;
+  for (const Value *object : objects) {
+    if (count < room)
+      out[count] = wrap(object);
+    ++count;
+  }
+  return count;
+}
+
+LLVMBool atomfix_has_byval(LLVMValueRef argument) { return cast<Argument>(unwrap(argument))->hasByValAttr(); }
+
+LLVMBool atomfix_returns_twice(LLVMValueRef function) { return unwrap<Function>(function)->callsFunctionThatReturnsTwice(); }
+
+/// Gives each indirect branch targets of its own, so that its edges are places; says whether all could be split.
+LLVMBool atomfix_split_indirect_edges(LLVMValueRef function) {
+  Function &f = *unwrap<Function>(function);
+  SplitIndirectBrCriticalEdges(f, /*IgnoreBlocksWithoutPHI=*/false);
+  for (BasicBlock &block : f) {
+    if (!isa<IndirectBrInst>(block.getTerminator()) || block.getUniqueSuccessor())
+      continue;
+    for (BasicBlock *target : successors(&block))
+      if (!target->getUniquePredecessor())
+        return false;
+  }
+  return true;
+}
+
+/// The instruction before which code stands that is to run when the block is entered, whatever the edge.
+LLVMValueRef atomfix_block_start(LLVMBasicBlockRef block) { return wrap(firstInsertionPoint(*unwrap(block))); }
+
+/// The instruction before which code stands that is to run exactly when control goes from one block to the other. Splits
+/// the edge where it has to. Null when that is impossible. Instructions other than phis and landing pads stay where they are.
+LLVMValueRef atomfix_edge(LLVMBasicBlockRef fromRef, LLVMBasicBlockRef toRef) {
+  BasicBlock *from = unwrap(fromRef), *to = unwrap(toRef);
+  Instruction *terminator = from->getTerminator();
+  if (!is_contained(successors(from), to)) {
+    // An earlier split gave the landing pad's other predecessors a pad of their own.
+    auto *invoke = dyn_cast<InvokeInst>(terminator);
+    if (!invoke)
+      return nullptr;
+    to = invoke->getUnwindDest();
+  }
+  if (from->getUniqueSuccessor() && !isa<InvokeInst>(terminator))
+    return wrap(terminator);
+  if (to->getUniquePredecessor())
+    return wrap(firstInsertionPoint(*to));
+  if (to->isLandingPad()) {
+    SmallVector<BasicBlock *, 2> blocks;
+    SplitLandingPadPredecessors(to, {from}, ".atomfix", ".others", blocks);
+    return blocks.empty() ? nullptr : wrap(firstInsertionPoint(*blocks.front()));
+  }
+  if (to->isEHPad() || isa<IndirectBrInst>(terminator) || isa<CallBrInst>(terminator))
+    return nullptr;
+  auto options = CriticalEdgeSplittingOptions().setMergeIdenticalEdges();
+  options.setKeepOneInputPHIs();
+  BasicBlock *middle = SplitCriticalEdge(from, to, options);
+  return middle ? wrap(middle->getTerminator()) : nullptr;
+}
+
+/// Makes every way out of a function by exception end in a `resume` of its own: calls outside a `try` get a landing
+/// pad, and pads that only catch certain types are entered for all. Then reports the function's `ret`s and `resume`s.
+/// Turns calls into invokes, so handles of calls are dead afterwards.
+void atomfix_ways_out(LLVMValueRef function, void (*report)(void *, LLVMValueRef), void *context) {
+  Function &f = *unwrap<Function>(function);
+  bool unwinds = !f.doesNotThrow();
+  if (unwinds) {
+    for (BasicBlock &block : f)
+      if (LandingPadInst *pad = block.getLandingPadInst())
+        pad->setCleanup(true);
+    if (!f.hasPersonalityFn()) {
+      // The personality that the module's other functions have, so that inlining goes on; C++'s own in C++ modules.
+      Constant *personality = nullptr;
+      for (Function &other : *f.getParent())
+        if (other.hasPersonalityFn()) {
+          personality = other.getPersonalityFn();
+          break;
+        }
+      if (!personality && f.getName().starts_with("_Z"))
+        personality = cast<Constant>(f.getParent()
+                                         ->getOrInsertFunction("__gxx_personality_v0",
+                                                               FunctionType::get(Type::getInt32Ty(f.getContext()), /*isVarArg=*/true))
+                                         .getCallee());
+      if (personality)
+        f.setPersonalityFn(personality);
+    }
+  }
+  SmallVector<Instruction *, 8> ends;
+  EscapeEnumerator escapes(f, "atomfix.unwind", unwinds);
+  while (IRBuilder<> *builder = escapes.Next())
+    ends.push_back(&*builder->GetInsertPoint());
+  for (Instruction *end : ends)
+    report(context, wrap(end));
+}
+
+/// One position of an instruction's source chain, and the next one outwards (null at its end).
+LLVMMetadataRef atomfix_position(LLVMMetadataRef location, AtomfixPosition *out) {
+  const auto *here = cast<DILocation>(unwrap(location));
+  const DISubprogram *subprogram = here->getScope()->getSubprogram();
+  *out = AtomfixPosition{text(here->getFilename()), text(subprogram ? subprogram->getName() : StringRef()), here->getLine(), here->getColumn()};
+  return wrap(here->getInlinedAt());
+}
+
+/// The position at which a function's definition begins.
+LLVMBool atomfix_function_position(LLVMValueRef function, AtomfixPosition *out) {
+  const DISubprogram *subprogram = unwrap<Function>(function)->getSubprogram();
+  if (!subprogram)
+    return false;
+  *out = AtomfixPosition{text(subprogram->getFilename()), text(subprogram->getName()), subprogram->getLine(), 0};
+  return true;
+}
+
+/// The readable form of a type's mangled name (`_ZTS1S`), to be freed with `LLVMDisposeMessage`'s `free`; or null.
+char *atomfix_demangle(const char *name, size_t size) { return itaniumDemangle(StringRef(name, size)); }
+
+} // extern "C"

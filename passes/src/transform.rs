@@ -1,0 +1,123 @@
+//! The one transformation: a plan's locks, hooks, or both, into a module. Sites are collected on the pristine module first,
+//! so node numbers and keys are the same with and without a plan.
+//!
+//! In a function, locks are inserted before hooks, so that an operation before a node stands before the node's hooks and one
+//! behind it stands behind them. Ways out come last (see `llvm::Function::ways_out`).
+
+use std::collections::BTreeMap;
+
+use model::plan::Plan;
+
+use crate::extract::{self, Body, Skip};
+use crate::inject::{PlannedBody, operations_of};
+use crate::instrument::{Declared, WaysOut, add_frame, cover_ways_out, enter, instrument_nodes};
+use crate::llvm::{Builder, Module, with_module};
+use crate::{PassError, inject};
+
+/// Which hooks to add.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hooks {
+    /// Those of `runtime-rt/record`.
+    Record,
+    /// Those of `runtime-rt/gate`.
+    Gate,
+}
+
+/// What to do to a module.
+#[derive(Clone, Copy, Debug)]
+pub struct Transform<'a> {
+    /// Locks to inject.
+    pub plan: Option<&'a Plan>,
+    /// Hooks to add.
+    pub hooks: Option<Hooks>,
+}
+
+/// A transformed module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transformed {
+    /// The bitcode.
+    pub bitcode: Vec<u8>,
+    /// Sites in functions that were not left alone.
+    pub sites: u64,
+    /// Instructions that are no sites, by reason.
+    pub skipped: BTreeMap<Skip, u64>,
+    /// Functions left alone, and why.
+    pub refused: Vec<(String, String)>,
+    /// Operations of the plan that were inserted.
+    pub operations: u64,
+}
+
+/// Transforms a module.
+pub fn transform(bitcode: &[u8], what: &Transform<'_>) -> Result<Transformed, PassError> {
+    with_module(bitcode, |module| {
+        let bodies = extract::bodies(module)?;
+        let planned = match what.plan {
+            Some(plan) => operations_of(plan, &bodies)?,
+            None => bodies.iter().map(|_| PlannedBody::default()).collect(),
+        };
+        let mut done = Transformed { bitcode: Vec::new(), sites: 0, skipped: BTreeMap::new(), refused: Vec::new(), operations: 0 };
+        for (body, planned) in bodies.iter().zip(&planned) {
+            count(body, planned, &mut done);
+            if body.refused.is_none() {
+                change(module, body, planned, what.hooks)?;
+            }
+        }
+        if what.hooks.is_some() || done.operations > 0 {
+            strip_promises(module);
+        }
+        module.verify()?;
+        done.bitcode = module.bitcode();
+        Ok(done)
+    })
+}
+
+fn count(body: &Body<'_>, planned: &PlannedBody, done: &mut Transformed) {
+    for (reason, number) in &body.skipped {
+        *done.skipped.entry(*reason).or_default() += number;
+    }
+    match body.refused {
+        Some(why) => done.refused.push((body.function.name(), why.to_owned())),
+        None => {
+            done.sites += body.points.iter().filter(|point| point.site.is_some()).count() as u64;
+            done.operations += planned.len() as u64;
+        }
+    }
+}
+
+fn change<'m>(module: Module<'m>, body: &Body<'m>, planned: &PlannedBody, hooks: Option<Hooks>) -> Result<(), PassError> {
+    let hooks = hooks.filter(|_| body.has_sites());
+    let record = hooks == Some(Hooks::Record);
+    let locks = planned.len() > 0;
+    if hooks.is_none() && !locks {
+        return Ok(());
+    }
+    let builder = Builder::new(module, body.function);
+    let declared = Declared::new(module);
+    let frame = if record || locks { Some(add_frame(body.function, &builder, declared)?) } else { None };
+    if let (true, Some(frame)) = (record, frame) {
+        enter(body.function, body.key, frame, &builder, declared)?;
+    }
+    if let Some(frame) = frame {
+        inject::apply(body, planned, frame, &builder, declared)?;
+    }
+    if let Some(hooks) = hooks {
+        instrument_nodes(body, hooks, frame, &builder, declared)?;
+    }
+    if let Some(frame) = frame {
+        cover_ways_out(body.function, WaysOut { leave: record, unwind: locks }, frame, &builder, declared);
+    }
+    Ok(())
+}
+
+/// Promises that hooks break are taken back from every function and every call: which callees have hooks is not known here,
+/// since they may be in other modules. LLVM infers those of library functions anew.
+fn strip_promises(module: Module<'_>) {
+    for function in module.functions().filter(|function| !function.is_intrinsic()) {
+        function.strip_promises();
+        for call in function.instructions().filter(|instruction| instruction.is_call()) {
+            if !call.called().as_function().is_some_and(|callee| callee.is_intrinsic()) {
+                call.strip_promises();
+            }
+        }
+    }
+}

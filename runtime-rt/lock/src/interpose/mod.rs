@@ -1,0 +1,51 @@
+//! Functions of libc that this archive stands in for. Each does what its original does, by calling it; before one that may wait
+//! for another thread or for a peer, this thread's injected locks are given up.
+//!
+//! The symbols are strong and unversioned in the executable, which also catches the calls that libstdc++.so and other shared
+//! libraries make. Not caught: calls inside libc itself (`fgets` on a terminal), raw system calls, statically linked libc.
+//! Signatures use `usize` for pointers that are only passed on.
+
+pub mod next;
+
+pub mod condition;
+pub mod join;
+pub mod owner;
+
+use crate::hooks;
+use crate::process;
+use crate::protocol::atomic::Ordering;
+use crate::protocol::graph::Blocked;
+use crate::protocol::lock::{Cause, Me};
+
+/// Why holds are given up before a thread blocks in this.
+fn cause(blocked: Blocked) -> Cause {
+    match blocked {
+        Blocked::Condition => Cause::Condition,
+        Blocked::Meet => Cause::Meet,
+        Blocked::Sleep => Cause::Sleep,
+        Blocked::Poll => Cause::Poll,
+        Blocked::Stream => Cause::Stream,
+        Blocked::Join(_) => Cause::Join,
+        Blocked::Mutex(_) | Blocked::Rwlock(_) => Cause::ProgramLock,
+    }
+}
+
+/// Before a call that may wait for another thread or a peer, if it may. The result goes to `end_blocking`.
+#[inline(always)]
+fn begin_blocking(blocked: Option<Blocked>) -> Option<Me> {
+    let me = process::me()?;
+    let blocked = blocked?;
+    if !me.thread.holds_nothing() {
+        hooks::give_up(me, cause(blocked));
+    }
+    me.thread.blocked.store(blocked.pack(), Ordering::Release);
+    Some(me)
+}
+
+/// After it. A cancelled call never gets here; its thread ends.
+#[inline(always)]
+fn end_blocking(blocking: Option<Me>) {
+    if let Some(me) = blocking {
+        me.thread.blocked.store(0, Ordering::Release);
+    }
+}

@@ -1,0 +1,15 @@
+//! The locks as data: state word, held sets, waiting, the wait-for graph. No system calls, so that threads can be data in tests.
+
+pub mod atomic;
+pub mod word;
+
+pub mod thread;
+
+pub mod wait;
+
+pub mod lock;
+
+pub mod graph;
+
+#[cfg(all(test, not(feature = "loom")))]
+mod tests;

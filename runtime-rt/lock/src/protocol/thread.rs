@@ -1,0 +1,314 @@
+//! What each thread shows of itself: its held set, what it waits for, what it is blocked in.
+//!
+//! A record is written by its thread alone, with plain stores, and read by any thread; the exceptions are `revoked`, which
+//! only *other* threads write, and `park`. So no remote operation can be lost under a local one:
+//!
+//! - A hold is an entry with a key. It is in force unless its `revoked` mark equals its ticket.
+//! - All entries of one thread for one lock share a ticket: the thread's *tenure* of the lock. It is what a revocation ends.
+//!
+//! | field of an entry | content |
+//! |---|---|
+//! | key | address of the lock, plus the `Mode` in the low bits; 0: free |
+//! | frame, label | the origin: the activation, and the newest label in it |
+//! | ticket | of the tenure; unique within the thread until 2^32 tenures later |
+//! | revoked | the last ticket that another thread revoked here |
+//!
+//! A thread with all entries in use acquires nothing more until one is free, which is counted: locks only forbid schedules, so
+//! doing without one is always safe.
+
+use model::pair::Mode;
+
+use super::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use super::graph::{Blocked, Needed};
+use super::lock::Lock;
+
+/// Index of a thread's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Slot(pub u16);
+
+/// Names one tenure of one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket(pub u32);
+
+/// The identity of an activation: an address in its frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Frame(pub usize);
+
+/// Where a hold comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The place of the acquisition.
+    pub label: u32,
+    /// The activation.
+    pub frame: Frame,
+}
+
+/// Index of an entry in a held set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index(pub u32);
+
+/// How many threads can hold injected locks at once; more run without.
+pub const MAX_THREADS: usize = if cfg!(feature = "loom") { 4 } else { 2048 };
+/// How many holds a thread can have at once; more are left out.
+pub const MAX_HOLDS: usize = 16;
+const ALL_USED: u32 = (1 << MAX_HOLDS) - 1;
+/// The bits of a key below a lock's alignment.
+const MODE: usize = 0b11;
+
+/// One entry of a held set.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Hold {
+    key: AtomicUsize,
+    frame: AtomicUsize,
+    label: AtomicU32,
+    ticket: AtomicU32,
+    revoked: AtomicU32,
+    _pad: u32,
+}
+
+/// What a thread shows of itself.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Thread {
+    /// Bit i: entry i is in use.
+    used: AtomicU32,
+    /// The last ticket given.
+    ticket: AtomicU32,
+    /// The lock that a hook is at work on, 0 between hooks: what a signal handler or a longjmp out of one must know.
+    pub busy: AtomicUsize,
+    /// Its number in the kernel; 0: the record is free.
+    pub tid: AtomicU32,
+    /// The futex that it parks on.
+    pub park: AtomicU32,
+    /// Its `pthread_t`.
+    pub handle: AtomicUsize,
+    /// What it is blocked in, as `graph::Blocked` packs it; 0: nothing.
+    pub blocked: AtomicU64,
+    /// Reader acquisitions that needed a fence.
+    pub fenced: AtomicU32,
+    holds: [Hold; MAX_HOLDS],
+}
+
+/// All threads. One per process; tests make their own.
+#[derive(Debug)]
+pub struct Domain {
+    /// The records, by `Slot`.
+    pub threads: &'static [Thread; MAX_THREADS],
+    /// What each thread waits for, by `Slot`, as `wait::Waiting` packs it; 0: nothing.
+    pub waiting: &'static [AtomicU64; MAX_THREADS],
+    /// One more than the highest slot ever used.
+    pub high: AtomicU32,
+    /// Makes the memory operations of all running threads before it visible to this one, and the reverse.
+    pub barrier: fn(),
+    /// Makes a parked thread, or one about to park, look again.
+    pub unpark: fn(&Thread),
+    /// Who must act before a thread that is blocked in this goes on.
+    pub needed: fn(&'static Self, Blocked) -> Needed,
+}
+
+impl Hold {
+    #[cfg(not(feature = "loom"))]
+    const fn new() -> Self {
+        Self {
+            key: AtomicUsize::new(0),
+            frame: AtomicUsize::new(0),
+            label: AtomicU32::new(0),
+            ticket: AtomicU32::new(0),
+            revoked: AtomicU32::new(0),
+            _pad: 0,
+        }
+    }
+
+    /// The address of its lock, and its mode. `None` when free.
+    #[inline(always)]
+    fn key(&self) -> Option<(usize, Mode)> {
+        let key = self.key.load(Ordering::Acquire);
+        mode_of(key).map(|mode| (key & !MODE, mode))
+    }
+
+    /// In force for the tenure of its ticket.
+    #[inline(always)]
+    fn in_force(&self) -> bool {
+        self.revoked.load(Ordering::Acquire) != self.ticket.load(Ordering::Relaxed)
+    }
+}
+
+#[inline(always)]
+fn mode_of(key: usize) -> Option<Mode> {
+    match key & MODE {
+        1 => Some(Mode::R),
+        2 => Some(Mode::U),
+        3 => Some(Mode::X),
+        _ => None,
+    }
+}
+
+/// A copy of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Where it stands.
+    pub index: Index,
+    /// The address of its lock.
+    pub lock: usize,
+    /// Its mode.
+    pub mode: Mode,
+    /// Its origin.
+    pub origin: Origin,
+    /// Its tenure.
+    pub ticket: Ticket,
+    /// Whether nobody revoked it.
+    pub in_force: bool,
+}
+
+impl Thread {
+    /// A record in use by nobody.
+    #[cfg(not(feature = "loom"))]
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            used: AtomicU32::new(0),
+            ticket: AtomicU32::new(0),
+            busy: AtomicUsize::new(0),
+            tid: AtomicU32::new(0),
+            park: AtomicU32::new(0),
+            handle: AtomicUsize::new(0),
+            blocked: AtomicU64::new(0),
+            fenced: AtomicU32::new(0),
+            holds: [const { Hold::new() }; MAX_HOLDS],
+        }
+    }
+
+    /// Whether it has no entry at all.
+    #[inline(always)]
+    #[must_use]
+    pub fn holds_nothing(&self) -> bool {
+        self.used.load(Ordering::Relaxed) == 0
+    }
+
+    /// Its entries, also for another thread: what it sees then may be gone already.
+    pub fn entries(&self) -> impl Iterator<Item = View> {
+        let mut used = self.used.load(Ordering::Acquire);
+        core::iter::from_fn(move || {
+            while used != 0 {
+                let index = used.trailing_zeros();
+                used &= used - 1;
+                if let Some(view) = self.view(Index(index)) {
+                    return Some(view);
+                }
+            }
+            None
+        })
+    }
+
+    #[inline(always)]
+    fn view(&self, index: Index) -> Option<View> {
+        let hold = self.hold(index);
+        let (lock, mode) = hold.key()?;
+        let origin = Origin { label: hold.label.load(Ordering::Relaxed), frame: Frame(hold.frame.load(Ordering::Relaxed)) };
+        Some(View { index, lock, mode, origin, ticket: Ticket(hold.ticket.load(Ordering::Relaxed)), in_force: hold.in_force() })
+    }
+
+    #[inline(always)]
+    fn hold(&self, index: Index) -> &Hold {
+        &self.holds[index.0 as usize % MAX_HOLDS]
+    }
+
+    /// Own thread: a ticket for a new tenure.
+    #[inline(always)]
+    pub fn next_ticket(&self) -> Ticket {
+        let mut next = self.ticket.load(Ordering::Relaxed).wrapping_add(1);
+        if next == 0 {
+            next = 1;
+        }
+        self.ticket.store(next, Ordering::Relaxed);
+        Ticket(next)
+    }
+
+    /// Own thread: an entry that is free, if one is.
+    #[inline(always)]
+    #[must_use]
+    pub fn vacancy(&self) -> Option<Index> {
+        let free = !self.used.load(Ordering::Relaxed) & ALL_USED;
+        (free != 0).then(|| Index(free.trailing_zeros()))
+    }
+
+    /// Own thread: shows a hold in a vacant entry. The caller still has to look whether it may.
+    #[inline(always)]
+    pub fn publish(&self, index: Index, lock: &Lock, mode: Mode, origin: Origin, ticket: Ticket) {
+        let hold = self.hold(index);
+        hold.ticket.store(ticket.0, Ordering::Relaxed);
+        hold.label.store(origin.label, Ordering::Relaxed);
+        hold.frame.store(origin.frame.0, Ordering::Relaxed);
+        self.used.store(self.used.load(Ordering::Relaxed) | 1 << index.0, Ordering::Relaxed);
+        hold.key.store(lock.address() | mode as usize, Ordering::Release);
+    }
+
+    /// Own thread: the newest label in a frame replaces the older, and the stronger mode stays.
+    #[inline(always)]
+    pub fn relabel(&self, index: Index, label: u32) {
+        self.hold(index).label.store(label, Ordering::Relaxed);
+    }
+
+    /// Own thread: changes the mode of an entry.
+    #[inline(always)]
+    pub fn set_mode(&self, index: Index, mode: Mode) {
+        let hold = self.hold(index);
+        hold.key.store(hold.key.load(Ordering::Relaxed) & !MODE | mode as usize, Ordering::Release);
+    }
+
+    /// Own thread: ends an entry. Its accesses stay before it.
+    #[inline(always)]
+    pub fn withdraw(&self, index: Index) {
+        self.hold(index).key.store(0, Ordering::Release);
+        self.used.store(self.used.load(Ordering::Relaxed) & !(1 << index.0), Ordering::Release);
+    }
+
+    /// Another thread: ends a tenure. The record's own thread finds out when it next looks.
+    pub fn revoke(&self, lock: usize, ticket: Ticket) {
+        for hold in &self.holds {
+            if hold.key().is_some_and(|(held, _)| held == lock) && hold.ticket.load(Ordering::Relaxed) == ticket.0 {
+                hold.revoked.store(ticket.0, Ordering::SeqCst);
+            }
+        }
+    }
+
+    /// Any thread, when the record's thread is gone or is the caller: forgets everything.
+    pub fn clear(&self) {
+        for hold in &self.holds {
+            hold.key.store(0, Ordering::Release);
+        }
+        self.used.store(0, Ordering::Release);
+        self.busy.store(0, Ordering::Relaxed);
+        self.blocked.store(0, Ordering::Relaxed);
+    }
+}
+
+#[cfg(not(feature = "loom"))]
+impl Default for Thread {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Domain {
+    /// The record in this slot.
+    #[inline(always)]
+    #[must_use]
+    pub fn thread(&self, slot: Slot) -> &'static Thread {
+        &self.threads[slot.0 as usize % MAX_THREADS]
+    }
+
+    /// What the thread in this slot waits for.
+    #[inline(always)]
+    #[must_use]
+    pub fn waiting(&self, slot: Slot) -> &'static AtomicU64 {
+        &self.waiting[slot.0 as usize % MAX_THREADS]
+    }
+
+    /// Every slot that was ever in use.
+    pub fn slots(&self) -> impl Iterator<Item = Slot> {
+        let high = self.high.load(Ordering::Acquire);
+        (0..high).map_while(|slot| u16::try_from(slot).ok().map(Slot))
+    }
+}

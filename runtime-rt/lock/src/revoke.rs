@@ -1,0 +1,35 @@
+//! Ending another thread's tenure of a lock.
+//!
+//! The mark comes first, then the word: a holder that leaves meanwhile finds either its own word, or one that is no longer its
+//! own and leaves that alone. When the holder next looks at the entry it sees the mark: its releases and degrades do nothing,
+//! a new acquire takes the lock afresh.
+
+use crate::events;
+use crate::protocol::lock::{Cause, Lock, Obstructor};
+use crate::protocol::thread::Domain;
+use crate::protocol::wait;
+use crate::protocol::word::{READERS, Word};
+
+/// Ends this tenure.
+#[cold]
+pub fn revoke(domain: &'static Domain, lock: &Lock, from: Obstructor, cause: Cause) {
+    let holder = domain.thread(from.slot);
+    let label = from.label.or_else(|| {
+        let mut entries = holder.entries();
+        entries.find(|view| view.lock == lock.address() && view.ticket == from.ticket).map(|view| view.origin.label)
+    });
+    holder.revoke(lock.address(), from.ticket);
+    (domain.barrier)();
+    loop {
+        let word = lock.word();
+        if !word.is_owned_by(from.slot, from.ticket) {
+            break;
+        }
+        if lock.replace(word, Word(word.freed().0 | READERS)) {
+            break;
+        }
+    }
+    lock.count(cause);
+    events::note(lock, label, cause);
+    wait::wake(domain, lock);
+}

@@ -88,6 +88,18 @@ pub struct Admission {
 /// Where an observation belongs.
 type Place = (VariableId, FunctionId, NodeId, NodeId);
 
+impl Admission {
+    /// Moves pairs to the refused ones.
+    pub fn give_up(&mut self, facts: &Facts<'_>, refused: &[(AdmittedPair, String)]) {
+        self.pairs.retain(|pair| !refused.iter().any(|(gone, _)| gone == pair));
+        for (pair, why) in refused {
+            let ends = (node_text(facts, pair.function, pair.head), node_text(facts, pair.function, pair.tail));
+            self.refused.push(refusal(facts, Some(pair.variable), ends, pair.seen, why));
+        }
+        self.refused.sort();
+    }
+}
+
 struct Group {
     evidence: PairEvidence,
     runs: u32,
@@ -186,8 +198,9 @@ fn region(facts: &Facts<'_>, (variable, function, head, tail): Place) -> Result<
     Ok(interior)
 }
 
-/// Why a node may block on a peer, if it may.
-fn blocks(facts: &Facts<'_>, function: FunctionId, node: NodeId) -> Option<String> {
+/// Why a node may wait for another thread or a peer, if it may.
+#[must_use]
+pub fn blocks(facts: &Facts<'_>, function: FunctionId, node: NodeId) -> Option<String> {
     let NodeKind::Call(call) = &facts.program.function(function).node(node).kind else { return None };
     let callees = facts.calls.from_node(function, node).iter();
     waits(call).or_else(|| callees.filter_map(|callee| facts.summaries[callee.index()].blocks.clone()).next())
@@ -281,7 +294,9 @@ fn writes(facts: &Facts<'_>, pair: &AdmittedPair, node: NodeId) -> bool {
     itself || callees.any(|callee| facts.summaries[callee.index()].writes.contains(pair.variable))
 }
 
-fn refusal(facts: &Facts<'_>, variable: Option<VariableId>, (from, to): (String, String), seen: u64, why: &str) -> Refused {
+/// A pair that gets no lock, for the report.
+#[must_use]
+pub fn refusal(facts: &Facts<'_>, variable: Option<VariableId>, (from, to): (String, String), seen: u64, why: &str) -> Refused {
     let variable = variable.map_or_else(|| "?".to_owned(), |variable| facts.variables.get(variable).to_string());
     Refused { why: why.to_owned(), variable, from, to, seen }
 }

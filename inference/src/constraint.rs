@@ -103,12 +103,8 @@ impl Constraints {
         self.list.push(Constraint { head: pair.head, tail: pair.tail, mode, origin: Origin::Pair, interior });
     }
 
-    /// Adds a hoisted constraint over all paths from `head` to `tail`; `false` when there is none, or it is there already.
-    pub fn add_hoist(&mut self, flow: &Flow, head: NodeId, tail: NodeId, mode: Mode) -> bool {
-        let Some(mut interior) = flow.all_between(head, tail) else { return false };
-        interior.remove(head);
-        interior.remove(tail);
-        let constraint = Constraint { head, tail, mode, origin: Origin::Hoist, interior };
+    /// Adds a constraint of deadlock resolution; `false` when it is there already.
+    pub fn add_hoist(&mut self, constraint: Constraint) -> bool {
         let new = !self.list.contains(&constraint);
         if new {
             self.list.push(constraint);

@@ -89,17 +89,14 @@ impl Flow {
         around.min_by_key(Set::len)
     }
 
-    /// The nodes on any path from `head` to `tail`, both included, that do not pass `tail` before their end; `None` where there is none.
+    /// The nodes of `within` that lie on paths from `head` to `tail` inside it. `tail` is one of them only if a path passes it
+    /// and comes back; `head` never is.
     #[must_use]
-    pub fn all_between(&self, head: NodeId, tail: NodeId) -> Option<Set<NodeId>> {
-        let mut nodes = walk(self.successors(head), |node| self.successors(node), |node| node != tail);
-        nodes.intersect(&walk(self.predecessors(tail), |node| self.predecessors(node), |node| node != tail));
-        let direct = self.successors(head).contains(&tail);
-        (direct || !nodes.is_empty()).then(|| {
-            nodes.insert(head);
-            nodes.insert(tail);
-            nodes
-        })
+    pub fn inside(&self, head: NodeId, tail: NodeId, within: &Set<NodeId>) -> Set<NodeId> {
+        let open = |node: NodeId| node != head && within.contains(node);
+        let mut nodes = walk(self.successors(head), |node| self.successors(node), open);
+        nodes.intersect(&walk(self.predecessors(tail), |node| self.predecessors(node), open));
+        nodes
     }
 }
 

@@ -9,6 +9,7 @@ pub mod sets;
 pub mod variable;
 
 pub mod access;
+pub mod program_lock;
 pub mod summary;
 
 pub mod admit;
@@ -19,6 +20,9 @@ pub mod constraint;
 
 pub mod operation;
 pub mod placement;
+
+pub mod hoist;
+pub mod order;
 
 pub mod emit;
 pub mod statistics;

@@ -357,3 +357,36 @@ fn merge(into: &mut Holds, from: &Holds) -> bool {
     }
     *into != before
 }
+
+/// Which holds may arrive at and exist during each node of `within`, on paths that begin at `from` and stay in `within`.
+#[must_use]
+pub fn follow_along(
+    flow: &Flow,
+    placement: &Placement,
+    from: NodeId,
+    within: &Set<NodeId>,
+) -> (BTreeMap<NodeId, Holds>, BTreeMap<NodeId, Holds>) {
+    let nothing = Holds { none: true, labels: BTreeMap::new() };
+    let start = placement.running.get(&from).cloned().unwrap_or(nothing);
+    let mut arriving: BTreeMap<NodeId, Holds> = BTreeMap::new();
+    let mut running: BTreeMap<NodeId, Holds> = BTreeMap::new();
+    let mut work = BTreeSet::new();
+    let mut leave = |node: NodeId, now: &Holds, arriving: &mut BTreeMap<NodeId, Holds>| {
+        for &to in flow.successors(node).iter().filter(|&&to| within.contains(to)) {
+            let left = over_edge(now, placement.edges.get(&(node, to)));
+            let known = arriving.contains_key(&to);
+            if merge(arriving.entry(to).or_default(), &left) || !known {
+                work.insert((flow.rank(to), to));
+            }
+        }
+        work.pop_first().map(|(_, next)| next)
+    };
+    let mut next = leave(from, &start, &mut arriving);
+    while let Some(node) = next {
+        let now = hold_running(placement, node, &arriving[&node]);
+        next = leave(node, &now, &mut arriving);
+        running.insert(node, now);
+    }
+    running.insert(from, start);
+    (arriving, running)
+}

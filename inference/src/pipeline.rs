@@ -1,17 +1,20 @@
 //! Runs the phases in order.
 
 use model::certificate::Certificate;
-use model::ids::{FunctionId, SiteKey};
+use model::ids::{FunctionId, SiteKey, VariableId};
 use model::plan::Plan;
 use model::profile::Evidence;
-use model::program::Program;
+use model::program::{Place, Program};
 
 use crate::access::Accesses;
 use crate::admit::{Admission, Facts, admit};
 use crate::correlate;
 use crate::emit;
 use crate::flow::Flow;
-use crate::placement::{Placements, constraints, demands, place_all};
+use crate::hoist::resolve;
+use crate::order::{Edge, LockKey, OrderFacts};
+use crate::placement::Placements;
+use crate::program_lock::ProgramLocks;
 use crate::statistics::Statistics;
 use crate::summary::{Calls, summaries};
 use crate::variable::Variables;
@@ -51,6 +54,12 @@ impl Inferred {
     pub fn explain(&self, site: SiteKey) -> String {
         self.variables.explain(site)
     }
+
+    /// The variable of a place.
+    #[must_use]
+    pub fn variable(&self, place: &Place) -> Option<VariableId> {
+        self.variables.of_place(place)
+    }
 }
 
 /// Infers a plan for `build` of `program` from `evidence`.
@@ -63,23 +72,35 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let flows: Vec<Flow> = program.functions.iter().map(Flow::of).collect();
     let facts =
         Facts { program, evidence, variables: &variables, accesses: &accesses, calls: &calls, summaries: &summaries, flows: &flows };
-    let admission = admit(&facts, config);
-    let constraints = constraints(&admission.pairs);
-    let is_open = |function: FunctionId| program.function(function).refused.is_none();
-    let functions = (0..program.functions.len()).map(FunctionId::new);
-    let demands = demands(&accesses, &constraints, is_open, functions);
-    let placements = place_all(&flows, &calls, constraints, &demands);
-    let mut order: Vec<_> = admission.pairs.iter().map(|pair| pair.variable).collect();
-    order.dedup();
-    let plan = emit::plan(&facts, &admission, &placements, &order, build);
-    let statistics = Statistics::of(&facts, &admission, &placements, &plan);
-    let findings = findings(&facts, &admission);
+    let mut admission = admit(&facts, config);
+    let locks = ProgramLocks::of(program, &calls, &flows);
+    let order_facts = OrderFacts { program, calls: &calls, flows: &flows, locks: &locks };
+    let resolution = resolve(&facts, &order_facts, &admission.pairs);
+    admission.give_up(&facts, &resolution.refused);
+    let plan = emit::plan(&facts, &admission, &resolution.placements, &resolution.order, build);
+    let statistics = Statistics::of(&facts, &admission, &resolution, &plan);
+    let mut findings = findings(&facts, &admission);
+    findings.extend(resolution.program_cycles.iter().map(|cycle| program_cycle(cycle)));
     let certificate = Certificate {
         order: plan.locks.iter().map(|lock| lock.variable.clone()).collect(),
         checked: false,
-        findings: vec!["the order of locks is not resolved yet".to_owned()],
+        findings: vec!["no independent check of the lock order yet".to_owned()],
     };
-    Inferred { plan, certificate, findings, statistics, placements, variables }
+    Inferred { plan, certificate, findings, statistics, placements: resolution.placements, variables }
+}
+
+fn program_cycle(cycle: &[Edge]) -> String {
+    let mut names: Vec<String> = cycle.iter().map(|edge| name(&edge.held)).collect();
+    names.sort();
+    names.dedup();
+    format!("the program may deadlock by itself: it takes these in more than one order: {}", names.join("; "))
+}
+
+fn name(lock: &LockKey) -> String {
+    match lock {
+        LockKey::Program(lock) => lock.to_string(),
+        LockKey::Injected(variable) => variable.to_string(),
+    }
 }
 
 /// What a user must know about the result.

@@ -68,44 +68,42 @@ pub fn demands(
     all
 }
 
-/// Places all operations.
+/// Places all operations of `changed` spots anew, and of those that this makes upgraded; the others stay as they are.
 #[must_use]
 pub fn place_all(
     flows: &[Flow],
     calls: &Calls,
-    constraints: BTreeMap<Spot, Constraints>,
+    mut placements: Placements,
     demands: &BTreeMap<Spot, BTreeMap<NodeId, Mode>>,
+    changed: &BTreeSet<Spot>,
 ) -> Placements {
-    let spots: BTreeSet<Spot> = constraints.keys().chain(demands.keys()).copied().collect();
-    let mut updates: BTreeMap<Spot, BTreeSet<NodeId>> = BTreeMap::new();
-    let mut placed: BTreeMap<Spot, Placement> = BTreeMap::new();
-    let mut may_acquire: Vec<BTreeMap<VariableId, Mode>> = vec![BTreeMap::new(); flows.len()];
     let none = BTreeMap::new();
+    let mut again: BTreeSet<Spot> = changed.clone();
+    placements.may_acquire.resize(flows.len(), BTreeMap::new());
     loop {
-        let mut changed = false;
-        for &spot in &spots {
+        for &spot in &again {
             let (variable, function) = spot;
             let empty = Constraints::new(function, variable);
-            let modes = call_modes(calls, &may_acquire, spot);
+            let modes = call_modes(calls, &placements.may_acquire, spot);
             let demand = Demand {
                 flow: &flows[function.index()],
-                constraints: constraints.get(&spot).unwrap_or(&empty),
+                constraints: placements.constraints.get(&spot).unwrap_or(&empty),
                 accesses: demands.get(&spot).unwrap_or(&none),
                 calls: &modes,
             };
-            let known = updates.entry(spot).or_default();
-            let again = placed.get(&spot).is_none_or(|placement| needs_update(placement, &modes));
-            if again {
-                let placement = place(&demand, known);
-                known.clone_from(&placement.updates);
-                placed.insert(spot, placement);
-                changed = true;
-            }
+            let known = placements.spots.get(&spot).map(|placement| placement.updates.clone()).unwrap_or_default();
+            let placement = place(&demand, &known);
+            placements.spots.insert(spot, placement);
         }
-        if !changed {
-            return Placements { constraints, spots: placed, may_acquire };
+        placements.may_acquire = closed(calls, flows.len(), &placements.spots);
+        let spots = placements.spots.iter();
+        again = spots
+            .filter(|&(&spot, placement)| needs_update(placement, &call_modes(calls, &placements.may_acquire, spot)))
+            .map(|(&spot, _)| spot)
+            .collect();
+        if again.is_empty() {
+            return placements;
         }
-        may_acquire = closed(calls, flows.len(), &placed);
     }
 }
 

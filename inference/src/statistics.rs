@@ -7,7 +7,7 @@ use model::plan::Plan;
 
 use crate::admit::{Admission, Facts};
 use crate::emit;
-use crate::placement::Placements;
+use crate::hoist::Resolution;
 
 /// Counts over one inference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Statistics {
 impl Statistics {
     /// Counts.
     #[must_use]
-    pub fn of(facts: &Facts<'_>, admission: &Admission, placements: &Placements, plan: &Plan) -> Self {
+    pub fn of(facts: &Facts<'_>, admission: &Admission, resolution: &Resolution, plan: &Plan) -> Self {
         let mut rows = Vec::new();
         let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
         row("functions", facts.program.functions.len().to_string());
@@ -41,8 +41,12 @@ impl Statistics {
         for (kind, count) in emit::count(plan) {
             row(kind, count.to_string());
         }
-        let joined: usize = placements.spots.values().map(|placement| placement.joined.len()).sum();
+        let joined: usize = resolution.placements.spots.values().map(|placement| placement.joined.len()).sum();
         row("acquisitions left out as redundant", joined.to_string());
+        row("acquisitions added by deadlock resolution", resolution.hoists.to_string());
+        row("pairs given up by deadlock resolution", resolution.refused.len().to_string());
+        row("edges of the lock order", resolution.graph.edges.len().to_string());
+        row("cycles of the program's own locks", resolution.program_cycles.len().to_string());
         Self { rows }
     }
 }

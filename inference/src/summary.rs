@@ -74,6 +74,18 @@ impl Calls {
         self.callees[function.index()].iter().map(|(&node, reached)| (node, reached.as_slice()))
     }
 
+    /// Functions that call each other, callees before callers.
+    #[must_use]
+    pub fn components(&self) -> &[Vec<FunctionId>] {
+        &self.components
+    }
+
+    /// Whether a function may call itself directly.
+    #[must_use]
+    pub fn calls_itself(&self, function: FunctionId) -> bool {
+        self.callees[function.index()].values().flatten().any(|&callee| callee == function)
+    }
+
     /// Spreads what each function does itself to all who may call it: `spread(into, from)` unites and never shrinks.
     /// `own` is indexed by `FunctionId`.
     pub fn close<T: Clone>(&self, own: Vec<T>, spread: impl Fn(&mut T, &T)) -> Vec<T> {

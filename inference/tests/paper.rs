@@ -72,7 +72,7 @@ fn figure_7_constraint_sets() {
         "12: X(2,12) R(7,12) N",
         "13: N",
     ];
-    assert_eq!(constraint_sets(&case, &inferred, "foo"), expected);
+    assert_eq!(constraint_sets(&case, &inferred, "foo", "x"), expected);
 }
 
 #[test]
@@ -107,6 +107,55 @@ fn a_may_access_between_does_not_end_a_pair() {
            2: read x -> 3
            3: return
          pair foo 2 9 X",
-        &["foo before 2: x acquire X", "log before 2: x acquire R", "foo 9->10: x release 2", "log 2->3: x release 2"],
+        &["foo before 2: x acquire X", "foo 9->10: x release 2", "log before 2: x acquire R", "log 2->3: x release 2"],
+    );
+}
+
+#[test]
+fn figure_2_the_read_region_is_released_on_the_false_branch_and_upgraded_at_867() {
+    // Without LOCK_log, whose hoist is a test of deadlock resolution.
+    check(
+        "fn new_file
+           805: call is_open -> 806
+           806: - -> 830 900
+           830: read log_type -> 834
+           834: call is_open -> 867
+           867: call close -> 870
+           870: call open -> 900
+           900: return
+         fn insert
+           311: call is_open -> 312
+           312: - -> 1922 1930
+           1922: call is_open -> 1930
+           1930: return
+         fn is_open
+           150: read log_type -> 151
+           151: return
+         fn close
+           1496: write log_type -> 1497
+           1497: return
+         fn open
+           143: write log_type -> 144
+           144: return
+         pair new_file 805 830 R via @is_open 150 @new_file 830
+         pair new_file 830 834 R via @new_file 830 @is_open 150
+         pair new_file 834 867 R via @is_open 150 @close 1496
+         pair new_file 867 870 X via @close 1496 @open 143
+         pair insert 311 1922 R via @is_open 150 @is_open 150",
+        &[
+            "new_file before 805: log_type acquire U",
+            "new_file before 867: log_type acquire X",
+            "new_file 806->900: log_type release 805",
+            "new_file 870->900: log_type release 867",
+            "insert before 311: log_type acquire R",
+            "insert 312->1930: log_type release 311",
+            "insert 1922->1930: log_type release 311",
+            "is_open before 150: log_type acquire R",
+            "is_open 150->151: log_type release 150",
+            "close before 1496: log_type acquire X",
+            "close 1496->1497: log_type release 1496",
+            "open before 143: log_type acquire X",
+            "open 143->144: log_type release 143",
+        ],
     );
 }

@@ -210,7 +210,7 @@ pub(crate) fn operations(case: &Case, plan: &model::plan::Plan) -> Vec<String> {
             };
             of_lock.push((name, format!("{name} {at}: {} {action}", lock.variable)));
         }
-        of_lock.sort_by_key(|&(name, _)| name);
+        of_lock.sort_by_key(|&(name, _)| case.function(name));
         lines.extend(of_lock.into_iter().map(|(_, line)| line));
     }
     lines
@@ -221,12 +221,13 @@ pub(crate) fn infer(case: &Case) -> inference::Inferred {
     inference::infer(&case.program, &case.evidence, "test", &inference::Config::default())
 }
 
-/// The `lc` set of every constrained node of a function, strongest first and NONE as `N`: `4: X(2,12) R(2,7) N`.
-pub(crate) fn constraint_sets(case: &Case, inferred: &inference::Inferred, name: &str) -> Vec<String> {
+/// The `lc` set of every node of a function for the variable whose name is given, strongest first and NONE as `N`: `4: X(2,12) R(2,7) N`.
+pub(crate) fn constraint_sets(case: &Case, inferred: &inference::Inferred, name: &str, variable: &str) -> Vec<String> {
+    let variable = inferred.variable(&place(variable)).expect("a variable of the test");
     let function = case.function(name);
     let flow = inference::flow::Flow::of(case.program.function(function));
     let mut lines = Vec::new();
-    for (_, constraints) in inferred.placements.constraints.iter().filter(|((_, of), _)| *of == function) {
+    for (_, constraints) in inferred.placements.constraints.iter().filter(|(spot, _)| **spot == (variable, function)) {
         let none = constraints.unconstrained(&flow);
         for node in flow.nodes().filter(|&node| flow.is_reachable(node)) {
             let mut at: Vec<_> = constraints.at(node).iter().map(|id| constraints.get(id)).collect();

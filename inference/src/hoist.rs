@@ -1,0 +1,205 @@
+//! Phase 7: deadlock resolution by hoisting (seed 002, section 8, Figure 8).
+//!
+//! Injected locks get one total order, in front of all program locks, chosen so that few acquisitions violate it. In every cycle
+//! of waits, an acquisition that violates the order is preceded by an extra one before the other lock is taken, held on all
+//! paths between the two on which that other lock is held; it is a constraint of its own, not a pair, so that no conflict removes
+//! it. Program locks never move. This is repeated until no cycle is left; every round adds constraints over finitely many nodes.
+//!
+//! Where hoisting cannot help, because the longer region could wait for a peer or lies in a function that is left alone, pairs are
+//! refused instead: first those whose region takes the other lock, and in the end all pairs of the variable. Locks are never merged.
+//! Cycles of program locks alone are reported and left as they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::ids::{FunctionId, NodeId, VariableId};
+use model::pair::Mode;
+
+use crate::admit::{AdmittedPair, Facts, blocks};
+use crate::constraint::{Constraint, Constraints, Origin};
+use crate::operation::Placement;
+use crate::order::{Edge, LockKey, OrderFacts, OrderGraph, Witness, region};
+use crate::placement::{Placements, Spot, constraints, demands, place_all};
+
+/// Deadlock-free placements, and what it took.
+#[derive(Clone, Debug, Default)]
+pub struct Resolution {
+    /// The operations.
+    pub placements: Placements,
+    /// The graph that they make.
+    pub graph: OrderGraph,
+    /// Injected locks in lock order.
+    pub order: Vec<VariableId>,
+    /// The pairs that are kept.
+    pub pairs: Vec<AdmittedPair>,
+    /// Pairs given up, with why.
+    pub refused: Vec<(AdmittedPair, String)>,
+    /// How many constraints were added.
+    pub hoists: usize,
+    /// How many operations there were before.
+    pub operations_before: usize,
+    /// Cycles among the program's own locks.
+    pub program_cycles: Vec<Vec<Edge>>,
+}
+
+/// Places locks for `pairs` and resolves the deadlocks that they could cause.
+#[must_use]
+pub fn resolve(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, pairs: &[AdmittedPair]) -> Resolution {
+    let mut resolution = Resolution { pairs: pairs.to_vec(), ..Resolution::default() };
+    loop {
+        match attempt(facts, order_facts, &mut resolution) {
+            Ok(()) => return resolution,
+            Err(stuck) => give_up(&mut resolution, &stuck),
+        }
+    }
+}
+
+/// What hoisting could not resolve: the lock that cannot move, where it would be taken otherwise, and why not.
+struct Stuck {
+    variable: VariableId,
+    /// Nodes that take the other locks of the cycle while this one is held.
+    spans: BTreeSet<(FunctionId, NodeId)>,
+    why: String,
+}
+
+/// Refuses the pairs that span the other locks, or else all of the variable.
+fn give_up(resolution: &mut Resolution, stuck: &Stuck) {
+    let of_variable = |pair: &AdmittedPair| pair.variable == stuck.variable;
+    let spanning = |pair: &AdmittedPair| {
+        let covers = |node: NodeId| node == pair.head || node == pair.tail || pair.interior.contains(node);
+        of_variable(pair) && stuck.spans.iter().any(|&(function, node)| function == pair.function && covers(node))
+    };
+    let any = resolution.pairs.iter().any(spanning);
+    let (gone, kept): (Vec<_>, Vec<_>) =
+        core::mem::take(&mut resolution.pairs).into_iter().partition(|pair| if any { spanning(pair) } else { of_variable(pair) });
+    resolution.pairs = kept;
+    let why = format!("its lock could take part in a deadlock that hoisting cannot resolve: {}", stuck.why);
+    resolution.refused.extend(gone.into_iter().map(|pair| (pair, why.clone())));
+}
+
+fn attempt(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, resolution: &mut Resolution) -> Result<(), Stuck> {
+    let placements = Placements { constraints: constraints(&resolution.pairs), ..Placements::default() };
+    let demands = demands(
+        facts.accesses,
+        &placements.constraints,
+        |function| facts.program.function(function).refused.is_none(),
+        (0..facts.program.functions.len()).map(FunctionId::new),
+    );
+    let all: BTreeSet<Spot> = placements.constraints.keys().chain(demands.keys()).copied().collect();
+    let mut placements = place_all(facts.flows, facts.calls, placements, &demands, &all);
+    resolution.operations_before = placements.spots.values().map(|placement| placement.acquires.len() + placement.edges.len()).sum();
+    resolution.hoists = 0;
+    let first = OrderGraph::of(order_facts, &placements, &BTreeMap::new());
+    resolution.order = choose_order(&first, resolution.pairs.iter().map(|pair| pair.variable).collect());
+    let rank: BTreeMap<VariableId, u32> = (0..).zip(&resolution.order).map(|(place, &variable)| (variable, place)).collect();
+    loop {
+        let graph = OrderGraph::of(order_facts, &placements, &rank);
+        let (ours, program): (Vec<_>, Vec<_>) = graph.cycles().into_iter().partition(|cycle| cycle.iter().any(takes_part));
+        if ours.is_empty() {
+            (resolution.placements, resolution.graph, resolution.program_cycles) = (placements, graph, program);
+            return Ok(());
+        }
+        let mut changed: BTreeSet<Spot> = BTreeSet::new();
+        for cycle in &ours {
+            for edge in cycle {
+                let Some(variable) = violates(edge, &rank) else { continue };
+                for witness in &graph.edges[edge] {
+                    let injected = injected_in(&placements, witness.function);
+                    let constraint = hoisted(facts, order_facts, &injected, edge, witness, variable);
+                    let constraint = constraint.map_err(|why| stuck(&graph, cycle, variable, why))?;
+                    let spot = (variable, witness.function);
+                    let list = placements.constraints.entry(spot).or_insert_with(|| Constraints::new(witness.function, variable));
+                    if list.add_hoist(constraint) {
+                        resolution.hoists += 1;
+                        changed.insert(spot);
+                    }
+                }
+            }
+        }
+        if changed.is_empty() {
+            let culprit = ours.iter().flatten().find_map(|edge| violates(edge, &rank)).or_else(|| resolution.order.first().copied());
+            let Some(variable) = culprit else { return Ok(()) };
+            return Err(stuck(&graph, &ours[0], variable, "an earlier acquisition leaves the cycle in place".to_owned()));
+        }
+        placements = place_all(facts.flows, facts.calls, placements, &demands, &changed);
+    }
+}
+
+/// Whether an injected lock is part of an edge.
+fn takes_part(edge: &Edge) -> bool {
+    matches!(edge.held, LockKey::Injected(_)) || matches!(edge.acquired, LockKey::Injected(_))
+}
+
+/// The injected lock that an edge takes against the order.
+fn violates(edge: &Edge, rank: &BTreeMap<VariableId, u32>) -> Option<VariableId> {
+    let LockKey::Injected(acquired) = edge.acquired else { return None };
+    match edge.held {
+        LockKey::Program(_) => Some(acquired),
+        LockKey::Injected(held) => (rank.get(&held) > rank.get(&acquired)).then_some(acquired),
+    }
+}
+
+fn injected_in(placements: &Placements, function: FunctionId) -> BTreeMap<VariableId, &Placement> {
+    placements.spots.iter().filter(|((_, of), _)| *of == function).map(|(&(variable, _), placement)| (variable, placement)).collect()
+}
+
+/// The constraint that puts an acquisition before the other lock's, or why it cannot be.
+fn hoisted(
+    facts: &Facts<'_>,
+    order_facts: &OrderFacts<'_>,
+    injected: &BTreeMap<VariableId, &Placement>,
+    edge: &Edge,
+    witness: &Witness,
+    variable: VariableId,
+) -> Result<Constraint, String> {
+    let body = facts.program.function(witness.function);
+    if let Some(why) = &body.refused {
+        return Err(format!("{} is left alone: {why}", body.name));
+    }
+    let origin = crate::order::Origin { lock: edge.held.clone(), from: witness.from };
+    let within = region(order_facts, witness.function, injected, &origin);
+    let interior = facts.flows[witness.function.index()].inside(witness.from, witness.at, &within);
+    for node in [witness.from, witness.at].into_iter().chain(interior.iter()) {
+        if let Some(why) = blocks(facts, witness.function, node) {
+            return Err(format!("{} in {} would wait with {} held: {why}", node, body.name, facts.variables.get(variable)));
+        }
+    }
+    Ok(Constraint { head: witness.from, tail: witness.at, mode: edge.acquired_mode.max(Mode::R), origin: Origin::Hoist, interior })
+}
+
+fn stuck(graph: &OrderGraph, cycle: &[Edge], variable: VariableId, why: String) -> Stuck {
+    let held = cycle.iter().filter(|edge| edge.held == LockKey::Injected(variable));
+    let spans = held.flat_map(|edge| &graph.edges[edge]).map(|witness| (witness.function, witness.at)).collect();
+    Stuck { variable, spans, why }
+}
+
+/// A total order of the injected locks that few witnesses violate: the greedy heuristic of Eades, Lin and Smyth (1993), which takes
+/// sinks and sources first and so finds a topological order where there is one. Ties go to the smaller id.
+fn choose_order(graph: &OrderGraph, mut left: BTreeSet<VariableId>) -> Vec<VariableId> {
+    let mut weights: BTreeMap<(VariableId, VariableId), i64> = BTreeMap::new();
+    for (edge, witnesses) in &graph.edges {
+        if let (LockKey::Injected(held), LockKey::Injected(acquired)) = (&edge.held, &edge.acquired) {
+            *weights.entry((*held, *acquired)).or_default() += i64::try_from(witnesses.len()).unwrap_or(i64::MAX);
+        }
+    }
+    let (mut front, mut back) = (Vec::new(), Vec::new());
+    while !left.is_empty() {
+        let mut balance: BTreeMap<VariableId, (i64, i64)> = left.iter().map(|&variable| (variable, (0, 0))).collect();
+        for (&(held, acquired), &weight) in weights.iter().filter(|((a, b), _)| left.contains(a) && left.contains(b)) {
+            balance.entry(held).or_default().0 += weight;
+            balance.entry(acquired).or_default().1 += weight;
+        }
+        let sinks: Vec<VariableId> = balance.iter().filter(|(_, (out, _))| *out == 0).map(|(&variable, _)| variable).collect();
+        if let Some(best) = balance.iter().max_by_key(|(variable, (out, into))| (*into == 0, out - into, core::cmp::Reverse(**variable)))
+            && sinks.is_empty()
+        {
+            front.push(*best.0);
+            left.remove(best.0);
+        }
+        for &sink in sinks.iter().rev() {
+            back.push(sink);
+            left.remove(&sink);
+        }
+    }
+    front.extend(back.into_iter().rev());
+    front
+}

@@ -1,0 +1,182 @@
+//! Phase 2, continued: the program's own locks, which of them may be held where, and what calls do to them.
+//!
+//! The bitcode is from before inlining, so a `lock_guard` constructor or an `item_lock()` wrapper is a call that returns with a lock
+//! held; without that in the summaries no lock would be seen at all.
+//!
+//! A lock is a *class*: the place of its mutex. Not handled: two locks of one class held at once (the first unlock ends both);
+//! locks reached through a bare pointer, which are all one class; a release on some paths only counts as a release, as in guards
+//! that remember whether they own the lock.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use model::external::SyncOp;
+use model::ids::{FunctionId, NodeId};
+use model::pair::Mode;
+use model::program::{Node, NodeKind, Place, Program};
+
+use crate::flow::Flow;
+use crate::summary::Calls;
+
+/// A class of the program's locks.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ProgramLock {
+    /// At a place that has a name.
+    At(Place),
+    /// Reached through a pointer about which the code says nothing more.
+    Behind,
+}
+
+impl fmt::Display for ProgramLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(place) => write!(f, "the program's lock {place}"),
+            Self::Behind => f.write_str("the program's locks behind pointers"),
+        }
+    }
+}
+
+/// Locks held, by class and by the node that took each.
+pub type Held = BTreeMap<(ProgramLock, NodeId), Mode>;
+
+/// What one call of a function does to the program's locks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LockSummary {
+    /// May wait for these, in at most this mode.
+    pub acquires: BTreeMap<ProgramLock, Mode>,
+    /// May return with these held that were not held before.
+    pub leaves: BTreeMap<ProgramLock, Mode>,
+    /// May release these though the caller took them.
+    pub releases: BTreeSet<ProgramLock>,
+}
+
+/// All that is known of the program's locks.
+#[derive(Clone, Debug, Default)]
+pub struct ProgramLocks {
+    /// By `FunctionId`.
+    pub summaries: Vec<LockSummary>,
+    /// By `FunctionId`: what may be held when control arrives at a node, of what the function itself or its callees took.
+    pub arriving: Vec<BTreeMap<NodeId, Held>>,
+}
+
+/// What a node itself does to a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LockStep {
+    /// Waits for it, then holds it.
+    Take(ProgramLock, Mode),
+    /// Holds it, or does not, without waiting.
+    Try(ProgramLock, Mode),
+    /// Gives it up.
+    Drop(ProgramLock),
+}
+
+/// What a node itself does to a lock, if anything.
+#[must_use]
+pub fn step(node: &Node) -> Option<LockStep> {
+    let NodeKind::Call(call) = &node.kind else { return None };
+    let (op, places) = call.sync.as_ref()?;
+    let lock = match places.first()? {
+        Place::Pointer { .. } => ProgramLock::Behind,
+        place => ProgramLock::At(place.clone()),
+    };
+    match op {
+        SyncOp::Lock => Some(LockStep::Take(lock, Mode::X)),
+        SyncOp::ReadLock => Some(LockStep::Take(lock, Mode::R)),
+        SyncOp::TryLock => Some(LockStep::Try(lock, Mode::X)),
+        SyncOp::TryReadLock => Some(LockStep::Try(lock, Mode::R)),
+        SyncOp::Unlock => Some(LockStep::Drop(lock)),
+        SyncOp::Wait | SyncOp::Signal | SyncOp::Create | SyncOp::Join | SyncOp::Meet | SyncOp::Manage => None,
+    }
+}
+
+impl ProgramLocks {
+    /// Follows the program's locks through all functions, callees before callers.
+    #[must_use]
+    pub fn of(program: &Program, calls: &Calls, flows: &[Flow]) -> Self {
+        let mut locks = Self { summaries: vec![LockSummary::default(); flows.len()], arriving: vec![BTreeMap::new(); flows.len()] };
+        for component in calls.components() {
+            loop {
+                let mut changed = false;
+                for &function in component {
+                    let (summary, arriving) = locks.follow(program, calls, &flows[function.index()], function);
+                    changed |= summary != locks.summaries[function.index()];
+                    locks.summaries[function.index()] = summary;
+                    locks.arriving[function.index()] = arriving;
+                }
+                if !changed || component.len() == 1 && !calls.calls_itself(component[0]) {
+                    break;
+                }
+            }
+        }
+        locks
+    }
+
+    fn follow(&self, program: &Program, calls: &Calls, flow: &Flow, function: FunctionId) -> (LockSummary, BTreeMap<NodeId, Held>) {
+        let body = program.function(function);
+        let mut summary = self.summaries[function.index()].clone();
+        let mut arriving: BTreeMap<NodeId, Held> = BTreeMap::new();
+        let Some(entry) = flow.nodes().next() else { return (summary, arriving) };
+        let mut seen = BTreeSet::from([entry]);
+        let mut work = BTreeSet::from([(flow.rank(entry), entry)]);
+        while let Some((_, node)) = work.pop_first() {
+            let mut held = arriving.get(&node).cloned().unwrap_or_default();
+            self.effect(body.node(node), calls.from_node(function, node), node, &mut held, &mut summary);
+            if body.node(node).kind == NodeKind::Return {
+                for ((lock, _), &mode) in &held {
+                    raise(&mut summary.leaves, lock, mode);
+                }
+            }
+            for &to in flow.successors(node) {
+                let into = arriving.entry(to).or_default();
+                let before = into.len();
+                into.extend(held.iter().map(|(lock, &mode)| (lock.clone(), mode)));
+                if into.len() != before || seen.insert(to) {
+                    work.insert((flow.rank(to), to));
+                }
+            }
+        }
+        arriving.retain(|_, held| !held.is_empty());
+        (summary, arriving)
+    }
+
+    fn effect(&self, node: &Node, callees: &[FunctionId], at: NodeId, held: &mut Held, summary: &mut LockSummary) {
+        match step(node) {
+            Some(LockStep::Take(lock, mode)) => {
+                raise(&mut summary.acquires, &lock, mode);
+                held.insert((lock, at), mode);
+            }
+            Some(LockStep::Try(lock, mode)) => {
+                held.insert((lock, at), mode);
+            }
+            Some(LockStep::Drop(lock)) => release(&lock, held, summary),
+            None => {}
+        }
+        let summaries = || callees.iter().map(|callee| &self.summaries[callee.index()]);
+        for (lock, &mode) in summaries().flat_map(|callee| &callee.acquires) {
+            raise(&mut summary.acquires, lock, mode);
+        }
+        // Of several candidates for an indirect call, only what all release is released.
+        let mut released = summaries().map(|callee| callee.releases.clone());
+        if let Some(first) = released.next() {
+            for lock in released.fold(first, |all, more| all.intersection(&more).cloned().collect()) {
+                release(&lock, held, summary);
+            }
+        }
+        for (lock, &mode) in summaries().flat_map(|callee| &callee.leaves) {
+            held.insert((lock.clone(), at), mode);
+        }
+    }
+}
+
+fn release(lock: &ProgramLock, held: &mut Held, summary: &mut LockSummary) {
+    let before = held.len();
+    held.retain(|(of, _), _| of != lock);
+    if held.len() == before {
+        summary.releases.insert(lock.clone());
+    }
+}
+
+fn raise(modes: &mut BTreeMap<ProgramLock, Mode>, lock: &ProgramLock, mode: Mode) {
+    let known = modes.entry(lock.clone()).or_insert(mode);
+    *known = (*known).max(mode);
+}

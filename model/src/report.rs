@@ -270,4 +270,40 @@ mod tests {
             assert_eq!(FailureKind::from_word(word), Some(*kind));
         }
     }
+
+    #[cfg(feature = "serde")]
+    #[test]
+    fn the_json_form_is_the_published_one() {
+        let failure = Failure {
+            kind: FailureKind::LostWakeUp,
+            message: "t1 waits for ever".into(),
+            location: "app.c:12".into(),
+            schedule: "app.atomfix/failures/1.schedule".into(),
+            count: 7,
+        };
+        let report = Report::new(alloc::vec![CheckResult {
+            program: "app".into(),
+            build: Build::Original,
+            strategy: "dfs".into(),
+            schedules: 42,
+            complete: false,
+            coverage: Coverage::Preemptions(2),
+            abandoned: 3,
+            cut: 0,
+            diverged: 0,
+            failures: alloc::vec![failure],
+            seconds: 0.5,
+            schedules_per_second: 84.0,
+            notes: Vec::new(),
+        }]);
+        let text = serde_json::to_string(&report).expect("a report has a JSON form");
+        let expected = concat!(
+            r#"{"schema":1,"results":[{"program":"app","build":"original","strategy":"dfs","schedules":42,"complete":false,"#,
+            r#""coverage":"up to 2 preemptions","abandoned":3,"cut":0,"diverged":0,"failures":[{"kind":"lost-wake-up","#,
+            r#""message":"t1 waits for ever","location":"app.c:12","schedule":"app.atomfix/failures/1.schedule","count":7}],"#,
+            r#""seconds":0.5,"schedules_per_second":84.0,"notes":[]}]}"#
+        );
+        assert_eq!(text, expected);
+        assert_eq!(serde_json::from_str::<Report>(&text).expect("it reads back"), report);
+    }
 }

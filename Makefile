@@ -1,0 +1,34 @@
+# `make demo` shows what atomfix does; `make test` runs every check. Both install what they need (as root; otherwise they
+# print the command). `make bench` and `make bench-real` reproduce the numbers that we publish.
+
+RELEASE = $${CARGO_TARGET_DIR:-target}/release
+
+.PHONY: all setup build demo test bench bench-real install
+all: build
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	cargo build --release -p atomfix -p atomfix-benchmarks
+
+demo: build
+	@scripts/demo.sh "$(RELEASE)"
+
+test: setup
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo test --workspace
+	$(MAKE) build
+	"$(RELEASE)/atomfix-bench" kernels --short
+	"$(RELEASE)/atomfix-bench" real --short --rounds 1
+
+bench: build
+	"$(RELEASE)/atomfix-bench" kernels
+	"$(RELEASE)/atomfix-bench" check-speed
+
+bench-real: build
+	"$(RELEASE)/atomfix-bench" real
+
+install: setup
+	cargo install --path cli

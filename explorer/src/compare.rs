@@ -1,0 +1,150 @@
+//! Two builds side by side: what each exploration covered, and which failures are gone, left, or new.
+//!
+//! Failures are the same when kind and location are: messages may carry values that differ from run to run.
+
+use std::collections::BTreeMap;
+use std::format;
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+use model::report::{CheckResult, FailureKind};
+
+/// What became of one class of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Only the first build shows it.
+    Gone,
+    /// Both do.
+    Left,
+    /// Only the second build shows it.
+    New,
+}
+
+/// One class of failure in two builds: in how many executions each showed it, where it did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// What it is.
+    pub kind: FailureKind,
+    /// Where.
+    pub location: String,
+    /// In the first build.
+    pub before: Option<u64>,
+    /// In the second.
+    pub after: Option<u64>,
+}
+
+impl Class {
+    /// What became of it.
+    #[must_use]
+    pub fn fate(&self) -> Fate {
+        match (self.before, self.after) {
+            (_, None) => Fate::Gone,
+            (Some(_), Some(_)) => Fate::Left,
+            (None, Some(_)) => Fate::New,
+        }
+    }
+}
+
+/// Every class of failure that either build shows.
+#[must_use]
+pub fn classes(before: &CheckResult, after: &CheckResult) -> Vec<Class> {
+    let mut classes = BTreeMap::<(FailureKind, &str), (Option<u64>, Option<u64>)>::new();
+    for failure in &before.failures {
+        *classes.entry((failure.kind, &failure.location)).or_default().0.get_or_insert(0) += failure.count;
+    }
+    for failure in &after.failures {
+        *classes.entry((failure.kind, &failure.location)).or_default().1.get_or_insert(0) += failure.count;
+    }
+    let class =
+        |((kind, location), (before, after)): ((FailureKind, &str), _)| Class { kind, location: location.to_string(), before, after };
+    classes.into_iter().map(class).collect()
+}
+
+/// The comparison as a table.
+#[must_use]
+pub fn table(before: &CheckResult, after: &CheckResult) -> String {
+    let mut rows: Vec<[String; 4]> = Vec::new();
+    let mut both = |name: &str, of: &dyn Fn(&CheckResult) -> String| rows.push([name.into(), of(before), of(after), String::new()]);
+    both("", &|result| result.build.to_string());
+    both("strategy", &|result| result.strategy.clone());
+    both("schedules", &|result| result.schedules.to_string());
+    both("covered", &|result| result.coverage.to_string());
+    both("seconds", &|result| format!("{:.2}", result.seconds));
+    both("failures", &|result| result.failures.len().to_string());
+    for class in classes(before, after) {
+        let fate = match class.fate() {
+            Fate::Gone => "gone",
+            Fate::Left => "left",
+            Fate::New => "NEW",
+        };
+        let count = |count: Option<u64>| count.map_or("none".to_string(), |count| format!("in {count} schedules"));
+        rows.push([format!("  {} at {}", class.kind, class.location), count(class.before), count(class.after), fate.to_string()]);
+    }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let (first, second, third) = (width(0), width(1), width(2));
+    let line = |[name, before, after, fate]: &[String; 4]| {
+        let line = format!("{name:first$}  {before:second$}  {after:third$}  {fate}");
+        format!("{}\n", line.trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::report::{Build, Coverage, Failure};
+
+    fn result(build: Build, failures: &[(FailureKind, &str, u64)]) -> CheckResult {
+        let failure = |&(kind, location, count): &(FailureKind, &str, u64)| Failure {
+            kind,
+            message: "some words".into(),
+            location: location.into(),
+            schedule: "1.schedule".into(),
+            count,
+        };
+        CheckResult {
+            program: "app".into(),
+            build,
+            strategy: "dfs".into(),
+            schedules: 42,
+            complete: true,
+            coverage: Coverage::Preemptions(2),
+            abandoned: 0,
+            cut: 0,
+            diverged: 0,
+            failures: failures.iter().map(failure).collect(),
+            seconds: 0.5,
+            schedules_per_second: 84.0,
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn failures_are_told_apart_as_gone_left_and_new() {
+        let before = result(Build::Original, &[(FailureKind::Assert, "app.c:31", 7), (FailureKind::Signal, "app.c:9", 1)]);
+        let after = result(Build::Hardened, &[(FailureKind::Signal, "app.c:9", 2), (FailureKind::DeadlockLock, "app.c:3", 1)]);
+        let expected = "\
+                         original             hardened
+strategy                 dfs                  dfs
+schedules                42                   42
+covered                  up to 2 preemptions  up to 2 preemptions
+seconds                  0.50                 0.50
+failures                 2                    2
+  assert at app.c:31     in 7 schedules          none                 gone
+  signal at app.c:9      in 1 schedules          in 2 schedules          left
+  deadlock-lock at app.c:3  none              in 1 schedules          NEW
+";
+        let normalize = |text: &str| text.lines().map(|line| line.split_whitespace().map(String::from).collect()).collect::<Vec<Vec<_>>>();
+        assert_eq!(normalize(&table(&before, &after)), normalize(expected));
+    }
+
+    #[test]
+    fn columns_stand_below_each_other() {
+        let before = result(Build::Original, &[(FailureKind::DeadlockCondition, "some/long/path.c:1234", 7)]);
+        let table = table(&before, &result(Build::Hardened, &[]));
+        let column = |line: &str, word: &str| line.find(word).map(|at| line[..at].chars().count());
+        let mut lines = table.lines();
+        let heading = lines.next().expect("a heading");
+        assert_eq!(column(heading, "hardened"), column(lines.last().expect("a failure"), "none"), "{table}");
+    }
+}

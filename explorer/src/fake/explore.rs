@@ -1,0 +1,147 @@
+//! The engine's part of the protocol around a strategy, for programs as data.
+
+use std::collections::BTreeMap;
+use std::vec::Vec;
+
+use model::event::Event;
+use model::ids::{ObjectId, ThreadId};
+use model::report::Coverage;
+
+use super::machine::{Machine, Outcome};
+use super::program::Program;
+use crate::minimize::Traced;
+use crate::strategy::replay::{Expected, What};
+use crate::strategy::{Choice, Counts, Ending, Outcome as Verdict, Pick, Point, Step, Strategy};
+
+/// What an exploration saw.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// How often each outcome came.
+    pub outcomes: BTreeMap<Outcome, u64>,
+    /// The most steps of an execution.
+    pub longest: usize,
+}
+
+/// Explores a program until the strategy has enough.
+pub fn explore(program: &Program, strategy: &mut dyn Strategy) -> Seen {
+    let mut seen = Seen::default();
+    let mut pending = Vec::new();
+    while strategy.begin() {
+        let (outcome, steps) = execute(program, strategy, &mut pending);
+        seen.longest = seen.longest.max(steps);
+        if let Some(outcome) = outcome {
+            *seen.outcomes.entry(outcome).or_default() += 1;
+        }
+    }
+    seen
+}
+
+/// One execution: its outcome, unless the strategy ended it, and its length.
+pub fn execute(program: &Program, strategy: &mut dyn Strategy, pending: &mut Vec<Option<Event>>) -> (Option<Outcome>, usize) {
+    let mut machine = Machine::new(program);
+    let mut current = None;
+    let mut steps = 0;
+    loop {
+        pending.clear();
+        pending.extend((0..machine.thread_count()).map(|thread| machine.pending(program, ThreadId::new(thread))));
+        let enabled = machine.enabled(program);
+        if enabled.is_empty() {
+            let outcome = machine.outcome();
+            let failed = matches!(outcome, Outcome::Deadlock(_));
+            strategy.end(&Ending { outcome: if failed { Verdict::Failed } else { Verdict::Passed }, pending });
+            return (Some(outcome), steps);
+        }
+        let thread = match strategy.choose(&Point { current, enabled: &enabled, pending }) {
+            Choice::Run(thread) => thread,
+            Choice::Abandon => {
+                strategy.end(&Ending { outcome: Verdict::Abandoned, pending });
+                return (None, steps);
+            }
+            Choice::Diverged => {
+                strategy.end(&Ending { outcome: Verdict::Diverged, pending });
+                return (None, steps);
+            }
+        };
+        assert!(enabled.contains(thread), "{thread} was chosen, which is not enabled");
+        let event = pending[thread.index()].expect("an enabled thread has a pending event");
+        let woken = pick(&machine, program, thread, event.object, strategy);
+        let outcome = machine.perform(program, thread, woken);
+        strategy.executed(&Step { thread, event });
+        steps += 1;
+        current = Some(thread);
+        if let Some(outcome) = outcome {
+            pending[thread.index()] = None;
+            strategy.end(&Ending { outcome: Verdict::Failed, pending });
+            return (Some(outcome), steps);
+        }
+    }
+}
+
+fn pick(machine: &Machine, program: &Program, thread: ThreadId, condition: Option<ObjectId>, strategy: &mut dyn Strategy) -> usize {
+    let waiters = machine.waiters(program, thread);
+    if waiters.len() < 2 {
+        return 0;
+    }
+    let picked = strategy.pick(&Pick::Waiter { condition, waiters }) as usize;
+    assert!(picked < waiters.len(), "{picked} was picked of {waiters:?}");
+    picked
+}
+
+/// One execution, step by step.
+pub fn trace(program: &Program, strategy: &mut dyn Strategy) -> (Option<Outcome>, Vec<Traced>) {
+    let mut tracer = Tracer { inner: strategy, steps: Vec::new() };
+    if !tracer.begin() {
+        return (None, Vec::new());
+    }
+    let (outcome, _) = execute(program, &mut tracer, &mut Vec::new());
+    (outcome, tracer.steps)
+}
+
+/// Writes down what another strategy chooses.
+struct Tracer<'a> {
+    inner: &'a mut dyn Strategy,
+    steps: Vec<Traced>,
+}
+
+impl Strategy for Tracer<'_> {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn begin(&mut self) -> bool {
+        self.inner.begin()
+    }
+
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        let choice = self.inner.choose(point);
+        if let Choice::Run(thread) = choice {
+            let step = Expected { thread, what: point.event(thread).map(What::of), picks: Vec::new() };
+            self.steps.push(Traced { step, preempts: point.preempts(thread) });
+        }
+        choice
+    }
+
+    fn pick(&mut self, pick: &Pick<'_>) -> u32 {
+        let taken = self.inner.pick(pick);
+        if let Some(traced) = self.steps.last_mut() {
+            traced.step.picks.push(taken);
+        }
+        taken
+    }
+
+    fn executed(&mut self, step: &Step) {
+        self.inner.executed(step);
+    }
+
+    fn end(&mut self, ending: &Ending<'_>) {
+        self.inner.end(ending);
+    }
+
+    fn counts(&self) -> Counts {
+        self.inner.counts()
+    }
+
+    fn coverage(&self) -> Coverage {
+        self.inner.coverage()
+    }
+}

@@ -1,0 +1,101 @@
+//! Random programs: small enough for brute force, varied enough to hold every kind of operation.
+
+use std::vec;
+use std::vec::Vec;
+
+use model::pair::Mode;
+
+use super::program::{Op, Program, Sizes, Value};
+use crate::random::Random;
+
+/// Which operations a random program may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavor {
+    /// Plain and atomic accesses.
+    Accesses,
+    /// Accesses and mutexes.
+    Locks,
+    /// Every operation there is.
+    Everything,
+}
+
+/// The random program of a seed: an initial thread that creates and joins two or three others.
+#[must_use]
+pub fn program(seed: u64, flavor: Flavor) -> Program {
+    let mut random = Random::new(seed);
+    let threads = 2 + random.below(2) as usize;
+    let length = if threads == 2 { 3 } else { 2 };
+    let sizes = Sizes { variables: 2, mutexes: 2, conditions: 1, locks: 2, semaphores: 1 };
+    let mut bodies = vec![(1..=threads).map(Op::Create).collect::<Vec<_>>()];
+    if random.below(2) == 0 {
+        bodies[0].extend((1..=threads).map(Op::Join));
+    }
+    for _ in 0..threads {
+        let mut body = Vec::new();
+        while body.len() < length {
+            block(&mut random, flavor, &mut body);
+        }
+        if random.below(4) == 0 {
+            body.push(Op::Assert { register: 0, value: i64::from(random.below(2)) });
+        }
+        bodies.push(body);
+    }
+    Program { bodies, sizes }
+}
+
+/// One or a few operations that make sense together.
+fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
+    let kinds = match flavor {
+        Flavor::Accesses => 5,
+        Flavor::Locks => 9,
+        Flavor::Everything => 18,
+    };
+    let pick = |random: &mut Random| random.below(2) as usize;
+    let (variable, mutex, lock) = (pick(random), pick(random), pick(random));
+    match random.below(kinds) {
+        0 | 1 => body.push(Op::Read { variable, register: pick(random), atomic: random.below(2) == 0 }),
+        2 | 3 => {
+            let value = if random.below(2) == 0 { Value::Constant(i64::from(random.below(3))) } else { Value::Register(0, 1) };
+            body.push(Op::Write { variable, value, atomic: random.below(2) == 0 });
+        }
+        4 => body.push(Op::Add { variable, amount: 1 }),
+        5 | 6 => body.extend([Op::Lock(mutex), access(random, variable), Op::Unlock(mutex)]),
+        7 => body.extend([Op::Lock(mutex), Op::Lock(1 - mutex), Op::Unlock(mutex), Op::Unlock(1 - mutex)]),
+        8 => body.extend([
+            Op::TryLock { mutex, register: 1 },
+            Op::SkipUnless { count: 2, register: 1, value: 1 },
+            access(random, variable),
+            Op::Unlock(mutex),
+        ]),
+        9 => body.extend([Op::ReadLock(mutex), access(random, variable), Op::Unlock(mutex)]),
+        10 => {
+            let timeout = (random.below(2) == 0).then_some(0);
+            body.extend([Op::Lock(0), Op::Wait { condition: 0, mutex: 0, timeout }, Op::Unlock(0)]);
+        }
+        11 => body.push(Op::Signal(0)),
+        12 => body.push(Op::Broadcast(0)),
+        13 => body.extend([Op::Acquire(lock, mode(random)), access(random, variable), Op::Release(lock)]),
+        14 => body.extend([
+            Op::Acquire(lock, Mode::U),
+            Op::Acquire(lock, Mode::X),
+            access(random, variable),
+            Op::Degrade(lock),
+            Op::Release(lock),
+        ]),
+        15 => body.push(Op::Post(0)),
+        16 => body.push(Op::Take(0)),
+        _ => body.push(if random.below(4) == 0 { Op::ExitProcess } else { Op::Yield }),
+    }
+}
+
+fn access(random: &mut Random, variable: usize) -> Op {
+    match random.below(3) {
+        0 => Op::Read { variable, register: 0, atomic: false },
+        1 => Op::Write { variable, value: Value::Constant(i64::from(random.below(3))), atomic: false },
+        _ => Op::Add { variable, amount: 1 },
+    }
+}
+
+fn mode(random: &mut Random) -> Mode {
+    [Mode::R, Mode::U, Mode::X][random.below(3) as usize]
+}

@@ -1,0 +1,210 @@
+//! Programs as data, and their text form: a line a thread, `name: operation, operation, …`; the first is the initial one.
+//!
+//! | operation | does |
+//! |---|---|
+//! | `read x r`, `write x 1`, `write x r+1` | plain accesses; registers are `r`, `s` |
+//! | `load x r`, `store x 1`, `add x 1` | atomic ones; `add` is one update |
+//! | `lock m`, `trylock m r`, `rdlock m`, `unlock m` | mutexes and reader-writer locks |
+//! | `wait c m`, `timedwait c m r`, `signal c`, `broadcast c` | conditions; a time-out sets the register to 1 |
+//! | `acquire k X`, `degrade k`, `release k` | injected locks, in modes R, U, X |
+//! | `post n`, `take n` | semaphores, from 0 |
+//! | `create a`, `join a`, `yield`, `exit` | threads; `exit` ends the process |
+//! | `assert r == 1`, `skip 2 unless r == 1` | local: part of the step before them |
+//!
+//! Names need no declaration. Texts are ours, so a mistake in one panics.
+
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+use model::pair::Mode;
+
+/// A program: threads by index, the first is the initial one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// The operations of each thread body.
+    pub bodies: Vec<Vec<Op>>,
+    /// How many variables it has; mutexes, conditions, injected locks and semaphores likewise.
+    pub sizes: Sizes,
+}
+
+/// How many objects of each sort there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Variables.
+    pub variables: usize,
+    /// Mutexes and reader-writer locks.
+    pub mutexes: usize,
+    /// Conditions.
+    pub conditions: usize,
+    /// Injected locks.
+    pub locks: usize,
+    /// Semaphores.
+    pub semaphores: usize,
+}
+
+/// Registers of each thread.
+pub const REGISTERS: usize = 2;
+
+/// One operation. Objects and thread bodies are indices.
+#[expect(missing_docs, reason = "the fields are named for what they are")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Reads a variable into a register.
+    Read { variable: usize, register: usize, atomic: bool },
+    /// Writes a variable.
+    Write { variable: usize, value: Value, atomic: bool },
+    /// Adds to a variable in one step.
+    Add { variable: usize, amount: i64 },
+    /// Takes a mutex.
+    Lock(usize),
+    /// Takes it if it is free; 1 in the register says so.
+    TryLock { mutex: usize, register: usize },
+    /// Takes it shared.
+    ReadLock(usize),
+    /// Releases it.
+    Unlock(usize),
+    /// Waits on a condition; with a register, also for a time-out.
+    Wait { condition: usize, mutex: usize, timeout: Option<usize> },
+    /// Wakes one.
+    Signal(usize),
+    /// Wakes all.
+    Broadcast(usize),
+    /// Takes an injected lock.
+    Acquire(usize, Mode),
+    /// Weakens it to R.
+    Degrade(usize),
+    /// Gives it up.
+    Release(usize),
+    /// Adds to a semaphore.
+    Post(usize),
+    /// Takes from a semaphore.
+    Take(usize),
+    /// Creates a thread.
+    Create(usize),
+    /// Waits for its end.
+    Join(usize),
+    /// Offers the processor.
+    Yield,
+    /// Ends the process.
+    ExitProcess,
+    /// Fails unless the register has the value.
+    Assert { register: usize, value: i64 },
+    /// Skips operations unless the register has the value.
+    SkipUnless { count: usize, register: usize, value: i64 },
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A number.
+    Constant(i64),
+    /// A register, and a number added to it.
+    Register(usize, i64),
+}
+
+/// Reads the text form.
+///
+/// # Panics
+///
+/// When the text is not a program.
+#[must_use]
+pub fn parse(text: &str) -> Program {
+    let lines: Vec<(&str, &str)> =
+        text.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| line.split_once(':').expect("'name: operations'")).collect();
+    let mut names = Names { bodies: lines.iter().map(|(name, _)| (*name).to_string()).collect(), ..Names::default() };
+    let bodies = lines
+        .iter()
+        .map(|(_, operations)| operations.split(',').map(str::trim).filter(|op| !op.is_empty()).map(|op| names.op(op)).collect())
+        .collect();
+    let sizes = Sizes {
+        variables: names.variables.len(),
+        mutexes: names.mutexes.len(),
+        conditions: names.conditions.len(),
+        locks: names.locks.len(),
+        semaphores: names.semaphores.len(),
+    };
+    Program { bodies, sizes }
+}
+
+#[derive(Default)]
+struct Names {
+    bodies: Vec<String>,
+    variables: Vec<String>,
+    mutexes: Vec<String>,
+    conditions: Vec<String>,
+    locks: Vec<String>,
+    semaphores: Vec<String>,
+}
+
+impl Names {
+    fn op(&mut self, text: &str) -> Op {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match words[..] {
+            ["read", x, r] => Op::Read { variable: index(&mut self.variables, x), register: register(r), atomic: false },
+            ["load", x, r] => Op::Read { variable: index(&mut self.variables, x), register: register(r), atomic: true },
+            ["write", x, v] => Op::Write { variable: index(&mut self.variables, x), value: value(v), atomic: false },
+            ["store", x, v] => Op::Write { variable: index(&mut self.variables, x), value: value(v), atomic: true },
+            ["add", x, amount] => Op::Add { variable: index(&mut self.variables, x), amount: number(amount) },
+            ["lock", m] => Op::Lock(index(&mut self.mutexes, m)),
+            ["trylock", m, r] => Op::TryLock { mutex: index(&mut self.mutexes, m), register: register(r) },
+            ["rdlock", m] => Op::ReadLock(index(&mut self.mutexes, m)),
+            ["unlock", m] => Op::Unlock(index(&mut self.mutexes, m)),
+            ["wait", c, m] => Op::Wait { condition: index(&mut self.conditions, c), mutex: index(&mut self.mutexes, m), timeout: None },
+            ["timedwait", c, m, r] => {
+                Op::Wait { condition: index(&mut self.conditions, c), mutex: index(&mut self.mutexes, m), timeout: Some(register(r)) }
+            }
+            ["signal", c] => Op::Signal(index(&mut self.conditions, c)),
+            ["broadcast", c] => Op::Broadcast(index(&mut self.conditions, c)),
+            ["acquire", k, mode] => Op::Acquire(index(&mut self.locks, k), self::mode(mode)),
+            ["degrade", k] => Op::Degrade(index(&mut self.locks, k)),
+            ["release", k] => Op::Release(index(&mut self.locks, k)),
+            ["post", n] => Op::Post(index(&mut self.semaphores, n)),
+            ["take", n] => Op::Take(index(&mut self.semaphores, n)),
+            ["create", a] => Op::Create(self.body(a)),
+            ["join", a] => Op::Join(self.body(a)),
+            ["yield"] => Op::Yield,
+            ["exit"] => Op::ExitProcess,
+            ["assert", r, "==", v] => Op::Assert { register: register(r), value: number(v) },
+            ["skip", n, "unless", r, "==", v] => {
+                Op::SkipUnless { count: n.parse().expect("a count"), register: register(r), value: number(v) }
+            }
+            _ => panic!("no operation: '{text}'"),
+        }
+    }
+
+    fn body(&self, name: &str) -> usize {
+        self.bodies.iter().position(|body| body == name).unwrap_or_else(|| panic!("no thread '{name}'"))
+    }
+}
+
+fn index(names: &mut Vec<String>, name: &str) -> usize {
+    names.iter().position(|known| known == name).unwrap_or_else(|| {
+        names.push(name.to_string());
+        names.len() - 1
+    })
+}
+
+fn register(text: &str) -> usize {
+    ["r", "s"].iter().position(|name| *name == text).unwrap_or_else(|| panic!("no register '{text}'"))
+}
+
+fn number(text: &str) -> i64 {
+    text.parse().unwrap_or_else(|_| panic!("no number '{text}'"))
+}
+
+fn mode(text: &str) -> Mode {
+    match text {
+        "R" => Mode::R,
+        "U" => Mode::U,
+        "X" => Mode::X,
+        _ => panic!("no mode '{text}'"),
+    }
+}
+
+fn value(text: &str) -> Value {
+    if !text.starts_with(['r', 's']) {
+        return Value::Constant(number(text));
+    }
+    let (name, rest) = text.split_at(1);
+    Value::Register(register(name), if rest.is_empty() { 0 } else { number(rest.trim_start_matches('+')) })
+}

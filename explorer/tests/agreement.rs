@@ -1,0 +1,80 @@
+//! Strategies agree with brute force: the same outcomes, within the same bounds.
+
+use std::collections::BTreeSet;
+
+use explorer::fake::explore::explore;
+use explorer::fake::generate::{Flavor, program};
+use explorer::fake::machine::Outcome;
+use explorer::fake::oracle;
+use explorer::fake::program::Program;
+use explorer::strategy::Strategy;
+use explorer::strategy::depth_first::{DepthFirst, Extent};
+use explorer::strategy::iterative::{Iterative, Preemptions};
+use model::report::Coverage;
+
+/// Above this many schedules a program is left out: plain search would take too long for a test.
+const MOST_SCHEDULES: u64 = 6_000;
+
+/// How many programs of a flavor a test takes.
+const PROGRAMS: usize = 60;
+
+fn programs(flavor: Flavor, first_seed: u64) -> impl Iterator<Item = (u64, Program, BTreeSet<Outcome>, u64)> {
+    let small = (first_seed..).filter_map(move |seed| {
+        let program = program(seed, flavor);
+        let (outcomes, schedules) = oracle::outcomes(&program, None);
+        (schedules <= MOST_SCHEDULES).then_some((seed, program, outcomes, schedules))
+    });
+    small.take(PROGRAMS)
+}
+
+fn outcomes(program: &Program, strategy: &mut dyn Strategy) -> BTreeSet<Outcome> {
+    explore(program, strategy).outcomes.into_keys().collect()
+}
+
+fn check_unbounded(flavor: Flavor, first_seed: u64) {
+    for (seed, program, expected, schedules) in programs(flavor, first_seed) {
+        let mut plain = DepthFirst::new(Extent::Unpruned);
+        assert_eq!(outcomes(&program, &mut plain), expected, "plain search, {flavor:?}, seed {seed}: {program:#?}");
+        assert_eq!(plain.counts().schedules, schedules, "plain search, {flavor:?}, seed {seed}: {program:#?}");
+        assert_eq!(plain.coverage(), Coverage::All);
+
+        let mut sleeping = DepthFirst::new(Extent::SleepSets);
+        assert_eq!(outcomes(&program, &mut sleeping), expected, "sleep sets, {flavor:?}, seed {seed}: {program:#?}");
+        assert!(sleeping.counts().schedules <= schedules, "sleep sets, {flavor:?}, seed {seed}");
+        assert_eq!(sleeping.coverage(), Coverage::All);
+
+        let mut iterative = Iterative::new(Preemptions::Unlimited);
+        assert_eq!(outcomes(&program, &mut iterative), expected, "iterative, {flavor:?}, seed {seed}");
+        assert_eq!(iterative.coverage(), Coverage::All);
+    }
+}
+
+#[test]
+fn unbounded_searches_find_every_outcome_of_accesses() {
+    check_unbounded(Flavor::Accesses, 0);
+}
+
+#[test]
+fn unbounded_searches_find_every_outcome_of_locks() {
+    check_unbounded(Flavor::Locks, 1000);
+}
+
+#[test]
+fn unbounded_searches_find_every_outcome_of_everything() {
+    check_unbounded(Flavor::Everything, 2000);
+}
+
+#[test]
+fn bounded_searches_find_exactly_the_outcomes_within_the_bound() {
+    for flavor in [Flavor::Accesses, Flavor::Locks, Flavor::Everything] {
+        for (seed, program, _, _) in programs(flavor, 3000) {
+            for bound in 0..3 {
+                let (expected, schedules) = oracle::outcomes(&program, Some(bound));
+                let mut search = DepthFirst::new(Extent::Bounded(bound));
+                assert_eq!(outcomes(&program, &mut search), expected, "bound {bound}, {flavor:?}, seed {seed}: {program:#?}");
+                assert_eq!(search.counts().schedules, schedules, "bound {bound}, {flavor:?}, seed {seed}");
+                assert_eq!(search.coverage(), Coverage::Preemptions(bound));
+            }
+        }
+    }
+}

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use passes::PassError;
+use passes::capture::CaptureError;
+
 /// How `atomfix` ends. `cc` and `c++` are the exception: they return the compiler's own status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -61,3 +64,28 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+impl From<CaptureError> for Failure {
+    fn from(error: CaptureError) -> Self {
+        let (what, next) = (error.to_string(), error.help());
+        if error.is_toolchain() { Self::toolchain(what, next) } else { Self::usage(what, next) }
+    }
+}
+
+impl From<PassError> for Failure {
+    fn from(error: PassError) -> Self {
+        let exit = match &error {
+            PassError::Unreadable { .. } => Exit::Toolchain,
+            PassError::UnknownNode { .. } | PassError::UnknownEdge { .. } | PassError::Unplaceable { .. } | PassError::Refused { .. } => {
+                Exit::Usage
+            }
+            PassError::Invalid { .. } | PassError::Internal { .. } => Exit::Internal,
+        };
+        let next = match exit {
+            Exit::Usage => "undo the edit of the plan, or write it anew with `atomfix infer`",
+            Exit::Toolchain => "`atomfix doctor` checks the toolchain",
+            _ => "please report this with the command line",
+        };
+        Self { exit, what: error.to_string(), next: next.to_owned() }
+    }
+}

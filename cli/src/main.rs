@@ -7,6 +7,7 @@ mod commands;
 mod exit;
 mod project;
 mod runtime;
+mod variant;
 
 use std::process::ExitCode;
 

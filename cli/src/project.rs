@@ -2,7 +2,7 @@
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `profile` | `model::profile::Profile`, framed (`wire::PROFILE`), postcard, behind the build's hash |
+//! | `profile` | `model::profile::Profile`, framed (`wire::PROFILE`), postcard |
 //! | `plan.toml` | `model::plan::Plan` |
 //! | `schedules/` | failing schedules that `check` found |
 //! | `build/` | instrumented builds, named by what they were made from; safe to delete |
@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 use model::plan::{PLAN_SCHEMA, Plan};
 use model::profile::Profile;
+use model::program::Program;
 use model::wire::{self, PROFILE};
-use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;
 
@@ -29,15 +29,42 @@ pub(crate) struct Project {
     pub(crate) folder: PathBuf,
 }
 
-/// A profile and the build it was learned from.
-#[derive(Serialize, Deserialize)]
-struct StoredProfile {
-    build: String,
-    profile: Profile,
+/// How much of a profile belongs to the program as it is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Freshness {
+    /// Sites of the profile that the program has.
+    pub(crate) matching: usize,
+    /// Sites of the profile.
+    pub(crate) mentioned: usize,
+}
+
+impl Freshness {
+    /// The one line that says so, when not everything matches.
+    pub(crate) fn warning(self) -> Option<String> {
+        (self.matching < self.mentioned).then(|| {
+            let per_mille = self.matching * 1000 / self.mentioned.max(1);
+            format!(
+                "profile matches {}.{} % of its sites; the rest belongs to functions that changed since, and is left out",
+                per_mille / 10,
+                per_mille % 10
+            )
+        })
+    }
 }
 
 impl Project {
-    /// The project of a program. Nothing is created yet.
+    /// The project of a program that must exist. Nothing is created yet.
+    pub(crate) fn open(program: &Path) -> Result<Self, Failure> {
+        if !program.is_file() {
+            return Err(Failure::usage(
+                format!("{}: there is no such program", program.display()),
+                "name a program built with `atomfix cc`",
+            ));
+        }
+        Ok(Self::of(program))
+    }
+
+    /// The project of a program, whether or not it exists.
     pub(crate) fn of(program: &Path) -> Self {
         let mut folder = program.as_os_str().to_owned();
         folder.push(".atomfix");
@@ -64,8 +91,8 @@ impl Project {
         Ok(path)
     }
 
-    /// The profile, if there is one for this build.
-    pub(crate) fn profile(&self, build: &str) -> Result<Profile, Failure> {
+    /// The profile, if there is one.
+    pub(crate) fn profile(&self) -> Result<Profile, Failure> {
         let path = self.profile_path();
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
@@ -77,18 +104,31 @@ impl Project {
         };
         let again = format!("delete it and profile again: `rm {}`", path.display());
         let body = wire::unframe(PROFILE, &bytes).map_err(|damage| Failure::usage(format!("{}: {damage}", path.display()), &again))?;
-        let stored: StoredProfile = postcard::from_bytes(body)
-            .map_err(|error| Failure::usage(format!("{}: its body does not decode: {error}", path.display()), &again))?;
-        if stored.build != build {
-            let what = format!("{}: this is a profile of another build of {}", path.display(), self.name());
-            return Err(Failure::usage(what, again));
-        }
-        Ok(stored.profile)
+        postcard::from_bytes(body).map_err(|error| Failure::usage(format!("{}: its body does not decode: {error}", path.display()), &again))
     }
 
-    /// Stores the profile of a build, whole or not at all.
-    pub(crate) fn store_profile(&self, build: &str, profile: Profile) -> Result<(), Failure> {
-        let body = postcard::to_stdvec(&StoredProfile { build: build.to_owned(), profile }).expect("a profile encodes");
+    /// How much of a profile still belongs to the program; an error when it is a profile of something else.
+    ///
+    /// Sites survive the recompiling of unrelated code, so a profile of an older build counts for what has not changed since.
+    pub(crate) fn freshness(&self, program: &Program, profile: &Profile) -> Result<Freshness, Failure> {
+        let known = program.sites();
+        let mentioned = profile.mentioned_sites();
+        let matching = mentioned.iter().filter(|site| known.contains_key(site)).count();
+        if matching * 2 < mentioned.len() {
+            let what = format!(
+                "{}: this is a profile of another build of {}: only {matching} of its {} sites are in this one",
+                self.profile_path().display(),
+                self.name(),
+                mentioned.len()
+            );
+            return Err(Failure::usage(what, format!("delete it and profile again: `rm {}`", self.profile_path().display())));
+        }
+        Ok(Freshness { matching, mentioned: mentioned.len() })
+    }
+
+    /// Stores the profile, whole or not at all.
+    pub(crate) fn store_profile(&self, profile: &Profile) -> Result<(), Failure> {
+        let body = postcard::to_stdvec(profile).expect("a profile encodes");
         self.store(&self.profile_path(), &wire::frame(PROFILE, &body))
     }
 

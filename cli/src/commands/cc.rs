@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitCode, ExitStatus};
 
-use passes::capture::{self, CaptureError, Language};
+use passes::capture::{self, Language};
 
 use crate::exit::Failure;
 
@@ -51,7 +51,7 @@ pub(crate) fn run(request: Request) -> anyhow::Result<ExitCode> {
         Request::Compile(language, arguments) => capture::driver::run(language, &arguments),
         Request::Link(program, arguments) => capture::linker::run(&program, &arguments),
     };
-    Ok(code(status.map_err(failure)?))
+    Ok(code(status.map_err(Failure::from)?))
 }
 
 /// The status as a shell would say it.
@@ -59,9 +59,4 @@ fn code(status: ExitStatus) -> ExitCode {
     const SIGNALED: i32 = 128;
     let code = status.code().unwrap_or_else(|| SIGNALED + status.signal().unwrap_or_default());
     u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
-}
-
-/// The error of a capture as a user sees it.
-pub(crate) fn failure(error: CaptureError) -> Failure {
-    if error.is_toolchain() { Failure::toolchain(error.to_string(), error.help()) } else { Failure::usage(error.to_string(), error.help()) }
 }

@@ -1,14 +1,69 @@
-//! `atomfix harden`.
+//! `atomfix harden`: the program with the plan's locks in it, linked as the original was.
 
+use std::fs;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::exit::Failure;
+use inference::Config;
+use model::plan::Plan;
+use passes::capture::{Capture, Hardened};
+
+use super::infer;
+use crate::exit::{Exit, Failure};
+use crate::project::{self, Project};
+use crate::runtime::Runtime;
+use crate::variant::{self, Variant};
 
 /// The command line of `harden`.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    /// The program, built with `atomfix cc`
+    program: PathBuf,
+    /// Where to put the hardened program
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// Use this plan instead of inferring one
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+}
 
 /// Runs the command.
-pub(crate) fn run(_arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    Err(Failure::usage("'harden' is not built into this atomfix yet", "").into())
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let project = Project::open(&arguments.program)?;
+    refuse_to_overwrite_the_original(arguments)?;
+    let capture = passes::capture::open(&arguments.program).map_err(Failure::from)?;
+    let plan = plan(&project, &capture, arguments)?;
+    let hardened =
+        Hardened { original: fs::canonicalize(&arguments.program)?, original_hash: capture.build.clone(), plan: project::plan_text(&plan) };
+    let variant = Variant { plan: Some(&plan), hooks: None, runtime: Runtime::Lock, hardened: Some(hardened), link_args: Vec::new() };
+    let built = variant::build(&capture, variant, &arguments.output)?;
+    let enabled = plan.locks.iter().filter(|lock| lock.enabled).count();
+    println!("{}: {enabled} locks, {} operations injected", arguments.output.display(), built.operations);
+    println!("Next: atomfix check {} -- ARGS", arguments.output.display());
+    Ok(Exit::Clean.into())
+}
+
+fn refuse_to_overwrite_the_original(arguments: &Arguments) -> Result<(), Failure> {
+    let same = matches!((fs::canonicalize(&arguments.output), fs::canonicalize(&arguments.program)), (Ok(a), Ok(b)) if a == b);
+    if same {
+        let what = format!("{}: the output would overwrite the program itself", arguments.output.display());
+        return Err(Failure::usage(what, "choose another name with -o"));
+    }
+    Ok(())
+}
+
+/// The plan to apply: the one that is named, or a new one, which is stored and summarized.
+fn plan(project: &Project, capture: &Capture, arguments: &Arguments) -> anyhow::Result<Plan> {
+    if let Some(path) = &arguments.plan {
+        eprintln!("atomfix: deadlock freedom not checked: {} is applied as it stands", path.display());
+        return Ok(project::read_plan(path, &capture.build)?);
+    }
+    let program = infer::extract(capture)?;
+    let inferred = infer::infer(project, capture, &program, &Config::default())?;
+    project.store_plan(&inferred.plan)?;
+    print!("{}", infer::summary(&inferred));
+    if !inferred.certificate.checked {
+        eprintln!("atomfix: deadlock freedom not yet checked");
+    }
+    Ok(inferred.plan)
 }

@@ -13,6 +13,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// What to change in a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub(super) struct Additions {
     pub(super) before: Vec<&'static str>,
     /// To put behind the user's options, so that it wins over them.
     pub(super) after: Vec<&'static str>,
-    /// Whether the call may link.
+    /// How far the call goes.
     pub(super) stage: Stage,
     /// The linker that `-fuse-ld=` or `--ld-path=` asks for.
     pub(super) linker: Linker,
@@ -30,13 +31,15 @@ pub(super) struct Additions {
 }
 
 /// How far a call goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stage {
     /// It may end in a link.
     #[default]
     Link,
-    /// It ends before.
-    Before,
+    /// It ends with objects, which are these if all goes well.
+    Objects(Vec<PathBuf>),
+    /// It makes neither.
+    Neither,
 }
 
 /// Which linker a call asks for.
@@ -123,14 +126,18 @@ pub(super) fn additions(arguments: &[OsString]) -> Additions {
     let mut additions = Additions::default();
     let mut untouched = false;
     let mut debug = false;
-    let mut compiles = false;
     let mut language: Option<Vec<u8>> = None;
     let mut arguments = arguments.iter().map(OsString::as_os_str);
     let mut only_inputs = false;
+    let mut sources = Vec::new();
+    let mut output = None;
+    let (mut objects, mut neither) = (false, false);
     while let Some(argument) = arguments.next() {
         let text = argument.as_bytes();
         if only_inputs || text == b"-" || !text.starts_with(b"-") {
-            compiles |= is_compiled(argument, language.as_deref());
+            if is_compiled(argument, language.as_deref()) {
+                sources.push(argument);
+            }
             continue;
         }
         let value = VALUED.iter().any(|option| option.as_bytes() == text).then(|| arguments.next()).flatten();
@@ -138,26 +145,35 @@ pub(super) fn additions(arguments: &[OsString]) -> Additions {
             b"--" => only_inputs = true,
             b"-x" | b"--language" => language = value.map(|value| value.as_bytes().to_vec()),
             b"-Xclang" => untouched |= value.is_some_and(|value| value.as_bytes().starts_with(b"-emit-")),
-            b"-c" | b"-E" | b"-M" | b"-MM" | b"-fsyntax-only" | b"--analyze" | b"--precompile" | b"--compile" | b"--preprocess" => {
-                additions.stage = Stage::Before;
-            }
+            b"-o" | b"--output" => output = value.map(PathBuf::from),
+            b"-c" | b"--compile" => objects = true,
+            b"-E" | b"-M" | b"-MM" | b"-fsyntax-only" | b"--analyze" | b"--precompile" | b"--preprocess" => neither = true,
             b"-S" | b"--assemble" | b"-emit-llvm" | b"-emit-ast" | b"-cc1" | b"-cc1as" => untouched = true,
             // The assembler of GNU complains about the line tables that clang writes for it.
             b"-fno-integrated-as" | b"-no-integrated-as" => debug = true,
             b"-fno-lto" => additions.after.clear(),
             _ if text.starts_with(b"-print-") || text.starts_with(b"--print-") => untouched = true,
             _ if text == b"-flto" || text.starts_with(b"-flto=") => additions.after = vec!["-fno-lto"],
+            _ if text.starts_with(b"--output=") => output = Some(OsStr::from_bytes(&text[9..]).into()),
+            _ if text.starts_with(b"-o") && !text.starts_with(b"-objc") => output = Some(OsStr::from_bytes(&text[2..]).into()),
             _ if text.starts_with(b"-x") => language = Some(text[2..].to_vec()),
             _ if text.starts_with(b"-g") && !text.starts_with(b"-gcc") => debug = true,
             _ => linker(argument, &mut additions.linker),
         }
     }
     if untouched {
-        return Additions { stage: Stage::Before, ..Additions::default() };
+        return Additions { stage: Stage::Neither, ..Additions::default() };
     }
+    additions.stage = match (neither, objects) {
+        (true, _) => Stage::Neither,
+        (false, true) => {
+            Stage::Objects(output.map_or_else(|| sources.iter().map(|source| object_of(source)).collect(), |output| vec![output]))
+        }
+        (false, false) => Stage::Link,
+    };
     additions.note = (!additions.after.is_empty()).then_some(LTO_NOTE);
     additions.before = [&["--start-no-unused-arguments"][..], &EMBED].concat();
-    if compiles && !debug {
+    if !sources.is_empty() && !debug {
         additions.before.push("-gline-tables-only");
     }
     additions.before.push("--end-no-unused-arguments");
@@ -177,6 +193,14 @@ fn linker(argument: &OsStr, linker: &mut Linker) {
             Ok(name) => Linker::Named(name.to_owned()),
         };
     }
+}
+
+/// The object that a source file becomes if no name is given.
+fn object_of(source: &OsStr) -> PathBuf {
+    let name = if source == "-" { OsStr::new("-") } else { Path::new(source).file_stem().unwrap_or_default() };
+    let mut object = name.to_owned();
+    object.push(".o");
+    object.into()
 }
 
 /// Whether an input is source code that the front end compiles.
@@ -206,7 +230,7 @@ mod tests {
             "-print-prog-name=ld",
             "--print-search-dirs",
         ] {
-            assert_eq!(of(line), Additions { stage: Stage::Before, ..Additions::default() }, "{line}");
+            assert_eq!(of(line), Additions { stage: Stage::Neither, ..Additions::default() }, "{line}");
         }
     }
 
@@ -257,8 +281,20 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_does_not_link_is_seen() {
-        for (line, stage) in [("-c a.c", Stage::Before), ("a.c -E", Stage::Before), ("a.c -o -c", Stage::Link), ("a.c -MD", Stage::Link)] {
+    fn what_a_call_makes_is_known() {
+        let objects = |names: &[&str]| Stage::Objects(names.iter().map(PathBuf::from).collect());
+        for (line, stage) in [
+            ("-c a.c", objects(&["a.o"])),
+            ("-c x/a.tar.c ../b.cpp c.s", objects(&["a.tar.o", "b.o"])),
+            ("-x c -c - plain", objects(&["-.o", "plain.o"])),
+            ("a.c -c -o b.o", objects(&["b.o"])),
+            ("a.c -c -ob.o", objects(&["b.o"])),
+            ("a.c -c --output=b.o", objects(&["b.o"])),
+            ("a.c -E", Stage::Neither),
+            ("-c a.c -fsyntax-only", Stage::Neither),
+            ("a.c -o -c", Stage::Link),
+            ("a.c -MD", Stage::Link),
+        ] {
             assert_eq!(of(line).stage, stage, "{line}");
         }
     }

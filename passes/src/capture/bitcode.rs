@@ -1,15 +1,35 @@
-//! The sections `.llvmbc` and `.llvmcmd`, and how they are split where several objects were joined.
+//! The sections with bitcode and with commands, and how they are split where several objects were joined.
 //!
+//! Clang names them `.llvmbc` and `.llvmcmd`; the driver renames the first (see there why). Both names are read.
 //! Joined sections follow each other without a gap. A unit of bitcode is the magic `BC C0 DE` and then top-level blocks
 //! (LLVM's "Bitstream Format"): 2 bits `ENTER_SUBBLOCK` (1), the block's number as VBR8, its abbreviation width as VBR4,
 //! alignment to 32 bits, and its length in 32-bit words. The magic itself does not begin as a block does, so the walk
 //! cannot run past a unit. A command is a list of arguments, each ended by a zero byte, that begins with `-cc1`.
 
+use object::{Object, ObjectSection};
+
+/// Where clang puts bitcode.
+pub(super) const CLANG_SECTION: &str = ".llvmbc";
+/// What the driver renames it to: of the same length, and unknown to other tools.
+pub(super) const BITCODE_SECTION: &str = ".atombc";
+const COMMAND_SECTION: &str = ".llvmcmd";
+
 const MAGIC: &[u8] = b"BC\xc0\xde";
 const ENTER_SUBBLOCK: u32 = 1;
 
-/// The units in a `.llvmbc` section.
-pub(super) fn units(section: &[u8]) -> Result<Vec<&[u8]>, String> {
+/// The units in a file, with or without the renamed section.
+pub(super) fn units_of<'a>(file: &object::File<'a>) -> Result<Vec<&'a [u8]>, String> {
+    let section = [BITCODE_SECTION, CLANG_SECTION].into_iter().find_map(|name| file.section_by_name(name));
+    units(section.and_then(|section| section.data().ok()).unwrap_or_default())
+}
+
+/// The commands in a file.
+pub(super) fn commands_of(file: &object::File<'_>) -> Vec<Vec<String>> {
+    commands(file.section_by_name(COMMAND_SECTION).and_then(|section| section.data().ok()).unwrap_or_default())
+}
+
+/// The units in a section.
+fn units(section: &[u8]) -> Result<Vec<&[u8]>, String> {
     let mut units = Vec::new();
     let mut start = 0;
     while start < section.len() {
@@ -18,7 +38,7 @@ pub(super) fn units(section: &[u8]) -> Result<Vec<&[u8]>, String> {
             start += 1;
             continue;
         }
-        let end = unit_end(section, start).ok_or_else(|| format!("its bitcode is damaged near offset {start} of .llvmbc"))?;
+        let end = unit_end(section, start).ok_or_else(|| format!("its bitcode is damaged near offset {start} of its section"))?;
         units.push(&section[start..end]);
         start = end;
     }
@@ -46,8 +66,8 @@ fn unit_end(section: &[u8], start: usize) -> Option<usize> {
     (at > start + MAGIC.len()).then_some(at)
 }
 
-/// The commands in a `.llvmcmd` section.
-pub(super) fn commands(section: &[u8]) -> Vec<Vec<String>> {
+/// The commands in a section.
+fn commands(section: &[u8]) -> Vec<Vec<String>> {
     let mut commands: Vec<Vec<String>> = Vec::new();
     for argument in section.split(|byte| *byte == 0) {
         let argument = String::from_utf8_lossy(argument).into_owned();

@@ -1,6 +1,8 @@
 //! `atomfix cc`: clang, called so that its objects carry their bitcode and its links leave a record.
 //!
-//! This process *becomes* clang (`exec`), so that status, signals and output are clang's own. Where the call may link, a
+//! Where it can, this process *becomes* clang (`exec`), so that status, signals and output are clang's own. A call that
+//! makes objects is waited for: the section with the bitcode gets another name then, since GNU tools take an object with
+//! a `.llvmbc` section for one to be optimized at link time, and load whichever LLVM they find. Where the call may link, a
 //! folder whose `ld`, `ld.lld`, .. are symbolic links to this program is put in front of clang's search path by
 //! `COMPILER_PATH`: clang then calls `linker` with the whole truth about the link, response files, temporary objects and
 //! start-up files included. What that linker must know travels in the variable `ATOMFIX_CALL`.
@@ -20,8 +22,9 @@ use std::process::{Command, ExitStatus};
 use serde::{Deserialize, Serialize};
 
 use super::arguments::{self, Additions, Linker, Stage};
+use super::bitcode::{BITCODE_SECTION, CLANG_SECTION};
 use super::toolchain::{self, Tool};
-use super::{CaptureError, Language, response};
+use super::{CaptureError, Language, response, section};
 
 /// The variable in which the driver tells the linker about the call.
 pub const CALL_VARIABLE: &str = "ATOMFIX_CALL";
@@ -61,10 +64,18 @@ pub fn run(language: Language, arguments: &[OsString]) -> Result<ExitStatus, Cap
     }
     let mut command = Command::new(&compiler);
     command.args(&additions.before);
-    // Of a linker that is not installed, clang itself says so best.
-    if additions.stage == Stage::Before || !is_installed(&additions.linker, &compiler) {
-        command.args(placed(arguments, &additions.after));
-        return Err(CaptureError::ToolStart { tool: compiler, source: command.exec() });
+    let start = |source| CaptureError::ToolStart { tool: compiler.clone(), source };
+    match &additions.stage {
+        Stage::Objects(objects) => {
+            let status = command.args(placed(arguments, &additions.after)).status().map_err(start)?;
+            if status.success() {
+                objects.iter().for_each(|object| hide(object));
+            }
+            return Ok(status);
+        }
+        // Of a linker that is not installed, clang itself says so best.
+        Stage::Link if is_installed(&additions.linker, &compiler) => {}
+        Stage::Link | Stage::Neither => return Err(start(command.args(placed(arguments, &additions.after)).exec())),
     }
     let program = env::current_exe().map_err(|source| CaptureError::Read { path: "/proc/self/exe".into(), source })?;
     let kept = cache().map(|cache| cache.join(folder_name(&program))).filter(|folder| fill(folder, &program, &additions.linker).is_ok());
@@ -83,9 +94,18 @@ pub fn run(language: Language, arguments: &[OsString]) -> Result<ExitStatus, Cap
     };
     interpose(&mut command, folder, &compiler, language, arguments, &additions);
     if temporary.is_none() {
-        return Err(CaptureError::ToolStart { tool: compiler, source: command.exec() });
+        return Err(start(command.exec()));
     }
-    command.status().map_err(|source| CaptureError::ToolStart { tool: compiler, source })
+    command.status().map_err(start)
+}
+
+/// Gives the bitcode of an object its own section name. What is no object (`-o /dev/null`) stays as it is.
+pub(super) fn hide(object: &Path) {
+    if object.metadata().is_ok_and(|metadata| metadata.is_file())
+        && let Err(error) = section::rename(object, CLANG_SECTION, BITCODE_SECTION)
+    {
+        note_to_user(&format!("{}: the section {CLANG_SECTION} cannot be renamed: {error}", object.display()));
+    }
 }
 
 /// Whether the linker that a call asks for can be found.

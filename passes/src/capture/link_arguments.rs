@@ -145,6 +145,9 @@ pub(super) fn parse(line: &[String], folder: &Path) -> Link {
     }
     for (argument, name, choice) in pending {
         if let Some(path) = libraries.find(&name, choice) {
+            // Without the `.` of `-L.`, and relative where the user's own inputs are.
+            let path: PathBuf = path.components().collect();
+            let path = path.strip_prefix(folder).map(Path::to_owned).unwrap_or(path);
             link.inputs.push(Named { argument, path });
         }
     }

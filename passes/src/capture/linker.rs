@@ -12,12 +12,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-use object::Object;
-
-use super::driver::{CALL_VARIABLE, Call, note_to_user};
+use super::driver::{CALL_VARIABLE, Call, hide, note_to_user};
 use super::link_arguments::{self, Link, Named};
 use super::record::{Giver, Input, InputKind, Kept, LINK_SECTION, LinkRecord, OBJECTS_SECTION, RECORD_VERSION};
-use super::{CaptureError, members, response, section};
+use super::{CaptureError, bitcode, members, response, section};
 
 const SEARCH_VARIABLE: &str = "COMPILER_PATH";
 
@@ -45,6 +43,7 @@ pub fn run(program: &OsStr, arguments: &[OsString]) -> Result<ExitStatus, Captur
     };
     let folder = env::current_dir().map_err(|source| CaptureError::Read { path: ".".into(), source })?;
     let link = link_arguments::parse(&line, &folder);
+    hide_objects(&link, &call, &folder);
     let Some(kind) = link.kind else {
         return Err(start(command.exec()));
     };
@@ -127,7 +126,18 @@ fn inputs(link: &Link, call: &Call, folder: &Path) -> (Vec<Input>, Vec<u8>) {
 
 /// Whether a file is an object that carries bitcode: one that `-save-temps` left, if the user did not name it.
 fn has_bitcode(kind: InputKind, content: &[u8]) -> bool {
-    kind == InputKind::Object && object::File::parse(content).is_ok_and(|file| file.section_by_name(".llvmbc").is_some())
+    kind == InputKind::Object
+        && object::File::parse(content).is_ok_and(|file| bitcode::units_of(&file).is_ok_and(|units| !units.is_empty()))
+}
+
+/// Renames the bitcode section of objects that clang made in this very call.
+fn hide_objects(link: &Link, call: &Call, folder: &Path) {
+    let given = Given::of(call);
+    for input in link.inputs.iter().filter(|input| !link.arguments[input.argument].starts_with('-')) {
+        if given.names(&link.arguments[input.argument]) != Some(true) {
+            hide(&folder.join(&input.path));
+        }
+    }
 }
 
 /// The arguments that the user gave.

@@ -22,6 +22,7 @@ mod section;
 
 mod bitcode;
 mod command;
+mod coverage;
 mod members;
 mod open;
 mod record;

@@ -1,8 +1,8 @@
 //! From a program to the bitcode of everything that was linked into it.
 //!
 //! Every static input that the user gave must still be what it was; start-up files and libraries that the compiler added
-//! may be updated. Members of archives count only if the link pulled them in, which shows in the program's own `.llvmbc`
-//! section: linkers join it from the objects that they take.
+//! may be updated. Members of archives count only if the link pulled them in, which shows in the program's own
+//! bitcode section: linkers join it from the objects that they take.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ use model::program::Uncovered;
 use object::{Object, ObjectSection};
 
 use super::record::{Giver, Input, InputKind, LINK_SECTION, LinkRecord, OBJECTS_SECTION, OutputKind, RECORD_VERSION};
-use super::{CaptureError, bitcode, command, members, section};
+use super::{CaptureError, bitcode, command, coverage, members, section};
 
 /// A program, taken apart.
 #[derive(Clone, Debug)]
@@ -64,6 +64,8 @@ pub(super) struct Piece {
     pub(super) content: Vec<u8>,
     /// Its units, as indices of `Capture::units`. Empty: it stays as it is.
     pub(super) units: Range<usize>,
+    /// Why it has none.
+    bare: Option<&'static str>,
 }
 
 /// Reads a program that `atomfix cc` linked.
@@ -77,7 +79,7 @@ pub fn open(program: &Path) -> Result<Capture, CaptureError> {
         return Err(CaptureError::SharedLibrary { path: program.to_owned() });
     }
     let contents = contents(program, &record, data(OBJECTS_SECTION).unwrap_or_default())?;
-    let linked = data(".llvmbc").and_then(|section| bitcode::units(section).ok()).unwrap_or_default();
+    let linked = bitcode::units_of(&file).unwrap_or_default();
     let mut capture = Capture { build: build(&record), record, units: Vec::new(), uncovered: Vec::new(), parts: Vec::new() };
     for (index, content) in contents.into_iter().enumerate() {
         let input = capture.record.inputs[index].clone();
@@ -162,8 +164,8 @@ fn take(capture: &mut Capture, input: &Input, content: Vec<u8>) -> Result<Part, 
         (_, Giver::Compiler) => Ok(Part::Whole),
         (InputKind::Object, Giver::User) => {
             let piece = piece(capture, &path, name, content)?;
-            if piece.units.is_empty() {
-                uncovered(capture, path, "an object without bitcode");
+            if let Some(why) = piece.bare {
+                uncovered(capture, path, why);
             }
             Ok(Part::Object(piece))
         }
@@ -173,12 +175,14 @@ fn take(capture: &mut Capture, input: &Input, content: Vec<u8>) -> Result<Part, 
             for member in members::read(&capture.record.absolute(&input.path), &content).map_err(damaged)? {
                 pieces.push(piece(capture, &format!("{path}({})", member.name), member.name, member.content)?);
             }
-            if pieces.iter().all(|piece| piece.units.is_empty()) {
-                uncovered(capture, path, "an archive without bitcode");
+            if pieces.iter().all(|piece| piece.bare == Some(NO_BITCODE)) {
+                uncovered(capture, path, NO_BITCODE);
                 return Ok(Part::Whole);
             }
-            for piece in pieces.iter().filter(|piece| piece.units.is_empty()) {
-                uncovered(capture, format!("{path}({})", piece.name), "an archive member without bitcode");
+            for piece in &pieces {
+                if let Some(why) = piece.bare {
+                    uncovered(capture, format!("{path}({})", piece.name), why);
+                }
             }
             Ok(Part::Archive(pieces))
         }
@@ -190,6 +194,9 @@ fn take(capture: &mut Capture, input: &Input, content: Vec<u8>) -> Result<Part, 
     }
 }
 
+/// Assembly, or an object that another compiler made.
+const NO_BITCODE: &str = "it has no bitcode";
+
 fn uncovered(capture: &mut Capture, what: String, why: &str) {
     capture.uncovered.push(Uncovered { what, why: why.to_owned() });
 }
@@ -199,19 +206,21 @@ fn piece(capture: &mut Capture, origin: &str, name: String, content: Vec<u8>) ->
     let damaged = |why| CaptureError::DamagedInput { origin: origin.to_owned(), why };
     let Ok(file) = object::File::parse(&*content) else {
         // Archives may hold anything; the linker passes over it.
-        return Ok(Piece { name, content, units: first..first });
+        return Ok(Piece { name, content, units: first..first, bare: Some(NO_BITCODE) });
     };
-    let data = |name: &str| file.section_by_name(name).and_then(|section| section.data().ok()).unwrap_or_default();
-    let bitcodes = bitcode::units(data(".llvmbc")).map_err(damaged)?;
-    let commands = bitcode::commands(data(".llvmcmd"));
+    let bitcodes = bitcode::units_of(&file).map_err(damaged)?;
+    let commands = bitcode::commands_of(&file);
     if bitcodes.len() != commands.len() {
         return Err(damaged(format!("it has {} units of bitcode, but {} commands", bitcodes.len(), commands.len())));
+    }
+    if let Some(why) = if bitcodes.is_empty() { Some(NO_BITCODE) } else { coverage::gap(&file, &bitcodes, origin)? } {
+        return Ok(Piece { name, content, units: first..first, bare: Some(why) });
     }
     for (bitcode, command) in bitcodes.into_iter().zip(commands) {
         let module = command::source_name(&command).unwrap_or(&name).to_owned();
         capture.units.push(Unit { origin: origin.to_owned(), module, bitcode: bitcode.to_vec(), command });
     }
-    Ok(Piece { name, units: first..capture.units.len(), content })
+    Ok(Piece { name, units: first..capture.units.len(), content, bare: None })
 }
 
 /// Drops units of archive members that the link did not pull in.

@@ -211,7 +211,7 @@ fn doors(path: &Path) -> Result<Vec<String>, CaptureError> {
         let data = member.data(&*content).map_err(damaged)?;
         let Ok(object) = object::File::parse(data) else { continue };
         let plain = |name: &&str| !name.is_empty() && !["_ZN", "_R", "__rust", "rust_"].iter().any(|prefix| name.starts_with(prefix));
-        let defined = object.symbols().filter(|symbol| symbol.is_global() && symbol.is_definition());
+        let defined = object.symbols().filter(|symbol| symbol.is_global() && !symbol.is_undefined());
         doors.extend(defined.filter_map(|symbol| symbol.name().ok().filter(plain).map(str::to_owned)));
     }
     doors.sort();

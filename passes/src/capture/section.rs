@@ -1,4 +1,4 @@
-//! Sections of our own at the end of an ELF file that a linker has finished.
+//! Sections of our own at the end of an ELF file that a linker has finished, and new names for old ones.
 //!
 //! | appended | content |
 //! |---|---|
@@ -40,6 +40,30 @@ pub(super) fn append(path: &Path, sections: &[(&str, &[u8])]) -> io::Result<()> 
         let _ = file.set_len(end);
     }
     written
+}
+
+/// Gives a section of an object another name of the same length, in the file. An object without such a section, or with
+/// its name inside a longer one, stays as it is.
+pub(super) fn rename(path: &Path, from: &str, to: &str) -> io::Result<()> {
+    debug_assert_eq!(from.len(), to.len());
+    let content = std::fs::read(path)?;
+    match name_place(&content, from) {
+        Some(at) => OpenOptions::new().write(true).open(path)?.write_all_at(to.as_bytes(), at as u64),
+        None => Ok(()),
+    }
+}
+
+/// Where in the file the name of a section stands, if it is used for nothing else.
+fn name_place(content: &[u8], name: &str) -> Option<usize> {
+    let (table, names) = is_elf64(content).then(|| old_table(content))??;
+    let names = table.get(names? * ENTRY..(names? + 1) * ENTRY)?;
+    let start = word(names, 24)?;
+    let names = body(content, names)?;
+    table.chunks_exact(ENTRY).find_map(|entry| {
+        let at = usize::try_from(u32::from_le_bytes(entry[..4].try_into().ok()?)).ok()?;
+        let found = names.get(at..)?.strip_prefix(name.as_bytes())?.first() == Some(&0);
+        (found && at > 0 && names[at - 1] == 0).then_some(start + at)
+    })
 }
 
 /// What to write at the end, and the new file header.
@@ -162,6 +186,23 @@ mod tests {
         content[40..48].fill(0);
         content[58..64].fill(0);
         check(&content);
+    }
+
+    #[test]
+    fn a_section_is_renamed_and_nothing_else_changes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("program");
+        let content = std::fs::read(std::env::current_exe().expect("this test")).expect("this test's program");
+        std::fs::write(&path, &content).expect("a file");
+        rename(&path, ".comment", ".renamed").expect("renamed");
+        let after = std::fs::read(&path).expect("a file");
+        let (before, now) = (object::File::parse(&*content).expect("an ELF file"), object::File::parse(&*after).expect("an ELF file"));
+        let data = |file: &object::File<'_>, name: &str| file.section_by_name(name).map(|section| section.data().expect("data").to_vec());
+        assert_eq!(data(&now, ".renamed"), data(&before, ".comment"));
+        assert_eq!(data(&now, ".comment"), None);
+        assert_eq!(content.iter().zip(&after).filter(|(one, other)| one != other).count(), "renamed".len(), "the letters of one name");
+        rename(&path, ".nothere", ".renamed").expect("nothing to do");
+        assert_eq!(std::fs::read(&path).expect("a file"), after);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The vocabulary of atomfix, in the order in which data flows through the tool.
 //!
 //! A program is captured and *extracted* (`ids`, `site`, `external`, `program`), its passing runs are *profiled*
-//! (`pair`, `profile`), inference makes a *plan* with a *certificate* (`plan`, `certificate`), injection applies it, and
+//! (`pair`, `recording`, `profile`), inference makes a *plan* with a *certificate* (`plan`, `certificate`), injection applies it, and
 //! exploration reports on it (`event`, `schedule`, `report`). `abi` names the runtime hooks that the passes call and the
 //! archives define; `wire` is the one way in which any file of ours is framed, checked and written.
 //!
@@ -20,6 +20,7 @@ pub mod site;
 
 pub mod pair;
 pub mod profile;
+pub mod recording;
 
 pub mod certificate;
 pub mod plan;

@@ -1,0 +1,208 @@
+//! Fig. 5 of seed 002: two consecutive accesses of one thread to one address, and what came between, become an observation
+//! of a pair. Over all observations the weakest atomicity wins, and only locks common to all remain.
+
+use core::sync::atomic::Ordering;
+
+use model::pair::{Atomicity, Rw};
+use model::recording::Drop;
+
+use crate::cell::{Access, Findings};
+use crate::frame::End;
+use crate::hold::{Names, Protects};
+use crate::mapping::{Pair, Site};
+use crate::recorder::Recorder;
+use crate::table::{PairIndex, SetIndex, SiteIndex, mix};
+use crate::thread::{PairEntry, Thread};
+
+/// Whether two accesses by one site with one serial are two executions of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repeats {
+    /// An instruction: each access is an execution.
+    Instruction,
+    /// A library call: what it reads and writes with one serial is one execution.
+    LibraryCall,
+}
+
+/// One access as it meets earlier ones.
+pub(crate) struct Observer<'a> {
+    pub(crate) recorder: &'a Recorder,
+    pub(crate) thread: &'a mut Thread,
+    pub(crate) now: Access,
+    pub(crate) rw: Rw,
+    pub(crate) repeats: Repeats,
+    /// The last observation, which a wide access meets again in its next word.
+    pub(crate) last: Option<(Access, Atomicity, bool)>,
+}
+
+impl Findings for Observer<'_> {
+    #[inline]
+    fn own(&mut self, earlier: Access, since: Atomicity, shared: bool) {
+        let same_execution = self.repeats == Repeats::LibraryCall && earlier == self.now;
+        let observation = Some((earlier, since, shared));
+        if !same_execution && self.last != observation {
+            self.last = observation;
+            self.recorder.observe(self.thread, (earlier, self.now.site), self.rw, since, shared);
+        }
+    }
+
+    fn remote(&mut self, earlier: Access) {
+        self.recorder.edge(self.thread, earlier.site, self.now.site);
+    }
+}
+
+impl Recorder {
+    /// One observation of the pair of an earlier access and one that happens now.
+    #[inline]
+    fn observe(&self, thread: &mut Thread, (earlier, site): (Access, SiteIndex), rw: Rw, since: Atomicity, shared: bool) {
+        let ends = thread.frames.frontier(earlier.at).and_then(|(head, tail)| {
+            let node = |thread: &mut Thread, end, access| match end {
+                End::Access => Ok(access),
+                End::Call(key) => self.call_site(thread, key).ok_or(Drop::TableFull),
+            };
+            Ok((node(thread, head, earlier.site)?, node(thread, tail, site)?))
+        });
+        let (head, tail) = match ends {
+            Ok(ends) => ends,
+            Err(cause) => {
+                self.drop_count(thread, cause);
+                self.edge(thread, earlier.site, site);
+                return;
+            }
+        };
+        let locks = self.common_locks(thread, earlier, rw);
+        let sites = [head, tail, earlier.site, site];
+        let number = thread.number;
+        let entry = thread.pair_entry(sites);
+        if !entry.used || entry.sites != sites {
+            self.flush_pair(entry);
+            let Some(index) = self.pair(sites, locks) else {
+                return self.drop_count(thread, Drop::TableFull);
+            };
+            let pair = self.pairs.at(index);
+            pair.threads.fetch_or(1 << (number.0 % 64), Ordering::Relaxed);
+            *entry = PairEntry {
+                used: true,
+                atomicity: Atomicity::Exclusive,
+                sites,
+                index,
+                met: locks,
+                seen: crate::thread::Tally::default(),
+                shared: crate::thread::Tally::default(),
+            };
+            self.meet_locks(&pair.locks, locks, Stored::Plain);
+        }
+        let pair = self.pairs.at(entry.index);
+        if since < entry.atomicity {
+            pair.atomicity.fetch_min(since as u32, Ordering::Relaxed);
+            entry.atomicity = since;
+        }
+        if locks != entry.met {
+            self.meet_locks(&pair.locks, locks, Stored::Plain);
+            entry.met = locks;
+        }
+        if let Some(count) = entry.seen.count() {
+            pair.seen.fetch_add(count, Ordering::Relaxed);
+        }
+        if shared && let Some(count) = entry.shared.count() {
+            pair.shared.fetch_add(count, Ordering::Relaxed);
+        }
+    }
+
+    /// The locks whose same instance is held at both accesses.
+    #[inline]
+    fn common_locks(&self, thread: &Thread, earlier: Access, rw: Rw) -> SetIndex {
+        if thread.holds.is_empty() {
+            return SetIndex::EMPTY;
+        }
+        let earlier_writes = self.sites.get(earlier.site.0).is_some_and(|site| site.kind.load(Ordering::Relaxed) > 1);
+        let protects = if rw.writes() || earlier_writes { Protects::Writes } else { Protects::Reads };
+        self.set(&thread.holds.names_since(earlier.at, protects))
+    }
+
+    fn pair(&self, sites: [SiteIndex; 4], locks: SetIndex) -> Option<PairIndex> {
+        let [head, tail, first, second] = sites.map(|site| u64::from(site.0));
+        let hash = mix(mix(head << 32 | tail).wrapping_add(first << 32 | second));
+        let is = |pair: &Pair| sites.iter().zip(&pair.sites).all(|(site, stored)| site.0 == stored.load(Ordering::Relaxed));
+        let fill = |pair: &Pair| {
+            sites.iter().zip(&pair.sites).for_each(|(site, stored)| stored.store(site.0, Ordering::Relaxed));
+            pair.atomicity.store(Atomicity::Exclusive as u32, Ordering::Relaxed);
+            pair.locks.store(locks.0, Ordering::Relaxed);
+        };
+        self.pairs.intern(hash, is, fill).map(PairIndex)
+    }
+
+    /// Adds what this thread counted and has not added.
+    pub(crate) fn flush_pair(&self, entry: &mut PairEntry) {
+        if entry.used {
+            let pair = self.pairs.at(entry.index);
+            pair.seen.fetch_add(entry.seen.rest(), Ordering::Relaxed);
+            pair.shared.fetch_add(entry.shared.rest(), Ordering::Relaxed);
+        }
+    }
+
+    /// Keeps only those locks of a stored set that are in this one too.
+    pub(crate) fn meet_locks(&self, stored: &core::sync::atomic::AtomicU32, locks: SetIndex, form: Stored) {
+        let _ = stored.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| {
+            let known = match form {
+                Stored::Plain => Some(SetIndex(old)),
+                Stored::OrNone => old.checked_sub(1).map(SetIndex),
+            };
+            let common = known.map_or(locks, |known| self.intersection(known, locks));
+            Some(match form {
+                Stored::Plain => common.0,
+                Stored::OrNone => common.0 + 1,
+            })
+        });
+    }
+
+    fn intersection(&self, a: SetIndex, b: SetIndex) -> SetIndex {
+        if a == b || a == SetIndex::EMPTY {
+            return a;
+        }
+        let other = self.names(b);
+        let mut common = Names::NONE;
+        self.names(a).as_slice().iter().filter(|name| other.as_slice().contains(name)).for_each(|&name| common.add(name));
+        self.set(&common)
+    }
+
+    /// Two sites touched the same memory.
+    fn edge(&self, thread: &mut Thread, a: SiteIndex, b: SiteIndex) {
+        let (a, b) = (a.min(b), a.max(b));
+        if a == b || !thread.is_new_edge(a, b) {
+            return;
+        }
+        let hash = mix(u64::from(a.0) << 32 | u64::from(b.0));
+        let ends = [a.0, b.0];
+        let entry = self.edges.intern(
+            hash,
+            |edge| edge.0.iter().zip(ends).all(|(stored, end)| stored.load(Ordering::Relaxed) == end),
+            |edge| edge.0.iter().zip(ends).for_each(|(stored, end)| stored.store(end, Ordering::Relaxed)),
+        );
+        if entry.is_none() {
+            self.drop_count(thread, Drop::TableFull);
+        }
+    }
+
+    /// An access at this site was to memory that several threads use.
+    pub(crate) fn shared_access(&self, thread: &mut Thread, key: model::ids::SiteKey, rw: Rw) {
+        let held = thread.held[usize::from(rw.writes())];
+        let entry = thread.site_entry(key);
+        let site: &Site = self.sites.at(entry.index);
+        if let Some(count) = entry.shared.count() {
+            site.shared.fetch_add(count, Ordering::Relaxed);
+        }
+        if entry.met != Some(held) {
+            self.meet_locks(&site.locks, held, Stored::OrNone);
+            entry.met = Some(held);
+        }
+    }
+}
+
+/// How a set is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stored {
+    /// As its index.
+    Plain,
+    /// As 1 + its index; 0 for none yet.
+    OrNone,
+}

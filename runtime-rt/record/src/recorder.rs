@@ -1,0 +1,432 @@
+//! Events in, observations out: what the hooks and the interposed functions do, as ordinary functions of the recorder and
+//! one thread.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use model::ids::SiteKey;
+use model::pair::{Atomicity, Rw};
+use model::recording::{Drop, RANGE_LIMIT, Section};
+
+use crate::cell::{Access, Mask, Now, Room, ThreadNumber, access_owned, access_shared, owned_accesses};
+use crate::frame::{Serial, StackAddress};
+use crate::hold::{Holding, Names, Protects};
+use crate::mapping::{Edge, Lock, Mapping, Pair, Set, Site};
+use crate::observe::{Observer, Repeats};
+use crate::shadow::{Address, Held, Public, Shadow};
+use crate::table::{LockIndex, SetIndex, SiteIndex, Table, mix};
+use crate::thread::{Region, SiteEntry, Tally, Thread};
+
+/// One process's recording in the making.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    pub(crate) mapping: Mapping,
+    pub(crate) sites: Table<Site>,
+    pub(crate) pairs: Table<Pair>,
+    pub(crate) edges: Table<Edge>,
+    pub(crate) locks: Table<Lock>,
+    pub(crate) sets: Table<Set>,
+    pub(crate) shadow: Shadow,
+    /// The executable's data, in which locks have names.
+    executable: Region,
+    slide: usize,
+    threads: AtomicU32,
+}
+
+/// A lock as far as it can be named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Naming {
+    Executable(u64),
+    Heap(SiteKey, u64),
+    Other(u64),
+}
+
+impl Recorder {
+    /// Over a fresh recording.
+    pub(crate) fn new(mapping: Mapping, executable: Region, slide: usize) -> Option<Self> {
+        let recorder = Self {
+            mapping,
+            sites: Table::new(mapping.sites(), mapping.count_of(Section::Sites))?,
+            pairs: Table::new(mapping.pairs(), mapping.count_of(Section::Pairs))?,
+            edges: Table::new(mapping.edges(), mapping.count_of(Section::Edges))?,
+            locks: Table::new(mapping.locks(), mapping.count_of(Section::Locks))?,
+            sets: Table::new(mapping.sets(), mapping.count_of(Section::Sets))?,
+            shadow: Shadow::new()?,
+            executable,
+            slide,
+            threads: AtomicU32::new(0),
+        };
+        recorder.set(&Names::NONE);
+        Some(recorder)
+    }
+
+    /// A number for one more thread; `None` when all are used up.
+    pub(crate) fn add_thread(&self, public: &'static Public) -> Option<ThreadNumber> {
+        let number = self.threads.fetch_add(1, Ordering::Relaxed);
+        let number = u16::try_from(number).ok().filter(|&number| usize::from(number) < ThreadNumber::COUNT).map(ThreadNumber)?;
+        self.shadow.add_thread(number, public);
+        Some(number)
+    }
+
+    /// Counts something that is not recorded.
+    #[cold]
+    pub(crate) fn drop_count(&self, thread: &mut Thread, cause: Drop) {
+        if let Some(count) = thread.drop_count(cause) {
+            self.mapping.drop_count(cause, count);
+        }
+    }
+
+    /// An access is about to happen; the right to touch its line is held until `end`, which must follow `Some`.
+    #[inline]
+    pub(crate) fn begin(
+        &self,
+        thread: &mut Thread,
+        public: &Public,
+        (address, size): (Address, usize),
+        rw: Rw,
+        key: SiteKey,
+        stack: StackAddress,
+    ) -> Option<()> {
+        thread.frames.unwind(stack);
+        let site = self.accessing_site(thread, key, rw)?;
+        if !thread.frames.followed() {
+            self.drop_count(thread, Drop::TooDeep);
+            return None;
+        }
+        let now = Access { site, at: thread.frames.now() };
+        let mut observer = Observer { recorder: self, thread, now, rw, repeats: Repeats::Instruction, last: None };
+        let first_line = size.min(64 - address.0 % 64);
+        let mut shared = false;
+        if size > first_line {
+            shared = self.lines(&mut observer, public, Address(address.0 + first_line), size - first_line);
+        }
+        let held = self.hold(&mut observer, public, address);
+        if let Some(held) = held {
+            shared |= self.words(&mut observer, held, address, first_line);
+        }
+        if shared {
+            self.shared_access(thread, key, rw);
+        }
+        held?;
+        public.accessing.store(stack.0, Ordering::Relaxed);
+        thread.pending = match held {
+            Some(Held::Stripe(_, number)) => Some(number),
+            _ => None,
+        };
+        Some(())
+    }
+
+    /// The access has happened.
+    #[inline]
+    pub(crate) fn end(&self, thread: &mut Thread, public: &Public) {
+        self.shadow.release_pending(thread.pending.take(), public);
+        public.accessing.store(0, Ordering::Relaxed);
+    }
+
+    /// A library call touches a range.
+    pub(crate) fn range(&self, thread: &mut Thread, public: &Public, (address, length): (Address, u64), rw: Rw, key: SiteKey) {
+        if !thread.frames.followed() {
+            return self.drop_count(thread, Drop::TooDeep);
+        }
+        let Some(site) = self.accessing_site(thread, key, rw) else { return };
+        if length > RANGE_LIMIT {
+            self.drop_count(thread, Drop::LongRange);
+        }
+        // What a call writes after it has read is the same execution of it.
+        let continued = thread.range.take().filter(|read| rw.writes() && read.site == site);
+        let now = continued.unwrap_or_else(|| Access { site, at: thread.frames.tick() });
+        thread.range = Some(now).filter(|_| !rw.writes());
+        let mut observer = Observer { recorder: self, thread, now, rw, repeats: Repeats::LibraryCall, last: None };
+        let length = usize::try_from(length.min(RANGE_LIMIT)).unwrap_or(usize::MAX);
+        if self.lines(&mut observer, public, address, length) {
+            self.shared_access(thread, key, rw);
+        }
+    }
+
+    /// Accesses line by line, each held for its bookkeeping only. Whether any byte is shared.
+    fn lines(&self, observer: &mut Observer<'_>, public: &Public, address: Address, length: usize) -> bool {
+        let end = address.0.saturating_add(length);
+        let mut at = address.0;
+        let mut shared = false;
+        while at < end {
+            let Some(held) = self.hold(observer, public, Address(at)) else { break };
+            let unit = match held {
+                Held::Owned(_) => 4096,
+                Held::Stripe(..) => 64,
+            };
+            let next = (at / unit + 1).saturating_mul(unit).min(end);
+            shared |= self.words(observer, held, Address(at), next - at);
+            self.shadow.release(held, public);
+            at = next;
+        }
+        shared
+    }
+
+    #[inline]
+    fn hold(&self, observer: &mut Observer<'_>, public: &Public, address: Address) -> Option<Held> {
+        let page = observer.thread.page(address, || self.shadow.page(address));
+        let held = page.and_then(|page| self.shadow.hold(page, address, observer.thread.number, public));
+        if held.is_none() {
+            self.drop_count(observer.thread, Drop::OutOfMemory);
+        }
+        held
+    }
+
+    /// Accesses words that are held. Whether any byte is shared.
+    #[inline]
+    fn words(&self, observer: &mut Observer<'_>, held: Held, address: Address, length: usize) -> bool {
+        let (mut at, mut left, mut shared) = (address, length, false);
+        let own_stack = observer.thread.stack.contains(address);
+        while left > 0 {
+            let (bytes, count) = at.bytes(left);
+            if own_stack {
+                self.forget_dead_object(observer.thread, held, at);
+            }
+            let room = match held {
+                Held::Owned(block) => {
+                    let now = observer.now;
+                    access_owned(block.word(at), bytes, now, |earlier| {
+                        crate::cell::Findings::own(observer, earlier, Atomicity::Exclusive, false);
+                    })
+                }
+                Held::Stripe(page, _) => {
+                    let leaves = if observer.rw.writes() { Atomicity::None } else { Atomicity::Read };
+                    let now = Now { bytes, thread: observer.thread.number, access: observer.now, leaves };
+                    let (touched, room) = access_shared(&mut self.shadow.slots(page, at), now, observer);
+                    shared |= touched != Mask::NONE;
+                    room
+                }
+            };
+            if room == Room::Full {
+                self.drop_count(observer.thread, Drop::WordFull);
+            }
+            at.0 += count;
+            left -= count;
+        }
+        shared
+    }
+
+    /// On the thread's own stack another object may have stood at this address.
+    #[cold]
+    fn forget_dead_object(&self, thread: &Thread, held: Held, address: Address) {
+        let dead = |at: Serial| !thread.frames.lived_since(StackAddress(address.0), at);
+        let any_dead = match held {
+            Held::Owned(block) => owned_accesses(block.word(address)).any(|(_, access)| dead(access.at)),
+            Held::Stripe(page, _) => {
+                let slots = self.shadow.slots(page, address);
+                (0..crate::cell::Slots::count(&slots))
+                    .map(|n| crate::cell::Slots::slot(&slots, n).load())
+                    .any(|slot| slot.bytes != Mask::NONE && slot.thread == thread.number && dead(slot.access.at))
+            }
+        };
+        if any_dead {
+            self.shadow.clear_word(held, address);
+        }
+    }
+
+    /// The site of an access, counted.
+    #[inline]
+    fn accessing_site(&self, thread: &mut Thread, key: SiteKey, rw: Rw) -> Option<SiteIndex> {
+        let index = self.site(thread, key)?;
+        let entry = thread.site_entry(key);
+        if let Some(count) = entry.seen.count() {
+            let site = self.sites.at(index);
+            site.seen.fetch_add(count, Ordering::Relaxed);
+            // A library call may read and write.
+            let kind = match (site.kind.load(Ordering::Relaxed), rw as u32 + 1) {
+                (0, new) => new,
+                (old, new) if old == new => old,
+                _ => Rw::Update as u32 + 1,
+            };
+            site.kind.store(kind, Ordering::Relaxed);
+        }
+        Some(index)
+    }
+
+    /// The site of a call that contains accesses.
+    pub(crate) fn call_site(&self, thread: &mut Thread, key: SiteKey) -> Option<SiteIndex> {
+        self.site(thread, key)
+    }
+
+    #[inline]
+    fn site(&self, thread: &mut Thread, key: SiteKey) -> Option<SiteIndex> {
+        let entry = thread.site_entry(key);
+        if entry.used && entry.key == key {
+            return Some(entry.index);
+        }
+        self.load_site(thread, key)
+    }
+
+    #[cold]
+    fn load_site(&self, thread: &mut Thread, key: SiteKey) -> Option<SiteIndex> {
+        self.flush_site(thread.site_entry(key));
+        let found = self.sites.intern(
+            mix(key.0),
+            |site| site.key.load(Ordering::Relaxed) == key.0,
+            |site| site.key.store(key.0, Ordering::Relaxed),
+        );
+        let Some(index) = found.map(SiteIndex) else {
+            self.drop_count(thread, Drop::TableFull);
+            return None;
+        };
+        *thread.site_entry(key) = SiteEntry { used: true, met: None, key, index, seen: Tally::default(), shared: Tally::default() };
+        Some(index)
+    }
+
+    fn flush_site(&self, entry: &mut SiteEntry) {
+        if entry.used {
+            let site = self.sites.at(entry.index);
+            site.seen.fetch_add(entry.seen.rest(), Ordering::Relaxed);
+            site.shared.fetch_add(entry.shared.rest(), Ordering::Relaxed);
+        }
+    }
+
+    /// Adds up what the thread has counted by itself.
+    pub(crate) fn flush(&self, thread: &mut Thread) {
+        let (sites, pairs) = thread.entries();
+        sites.iter_mut().for_each(|entry| self.flush_site(entry));
+        pairs.iter_mut().for_each(|entry| self.flush_pair(entry));
+        for (cause, count) in thread.rest_of_drops() {
+            self.mapping.drop_count(cause, count);
+        }
+    }
+
+    /// An activation begins.
+    #[inline]
+    pub(crate) fn enter(&self, thread: &mut Thread, frame: StackAddress, stack: StackAddress) {
+        if thread.frames.restart_if_exhausted() {
+            self.drop_count(thread, Drop::SerialRestart);
+        }
+        thread.frames.enter(frame, stack);
+    }
+
+    /// A lock was taken.
+    pub(crate) fn acquire(&self, thread: &mut Thread, lock: Address, holding: Holding, block_size: impl Fn(Address) -> usize) {
+        let now = thread.frames.tick();
+        let Some(name) = self.lock(self.naming(lock, block_size)) else {
+            return self.drop_count(thread, Drop::TableFull);
+        };
+        if !thread.holds.acquire(lock, holding, name, now) {
+            self.drop_count(thread, Drop::TooManyHolds);
+        }
+        self.update_held(thread);
+    }
+
+    /// A lock is given up.
+    pub(crate) fn give_up(&self, thread: &mut Thread, lock: Address) {
+        thread.frames.tick();
+        thread.holds.release(lock);
+        self.update_held(thread);
+    }
+
+    /// A lock was given up and taken again by a condition wait.
+    pub(crate) fn renew(&self, thread: &mut Thread, lock: Address) {
+        let now = thread.frames.tick();
+        thread.holds.renew(lock, now);
+    }
+
+    fn update_held(&self, thread: &mut Thread) {
+        let now = thread.frames.now();
+        thread.held = [Protects::Reads, Protects::Writes].map(|protects| self.set(&thread.holds.names_since(now, protects)));
+    }
+
+    fn naming(&self, lock: Address, block_size: impl Fn(Address) -> usize) -> Naming {
+        if self.executable.contains(lock) {
+            return Naming::Executable(lock.0.wrapping_sub(self.slide) as u64);
+        }
+        let block = self.shadow.find_start(lock).and_then(|(start, site)| {
+            let offset = lock.0 - start.0;
+            let key = self.sites.get(site?.0)?.key.load(Ordering::Relaxed);
+            (offset < block_size(start)).then_some(Naming::Heap(SiteKey(key), offset as u64))
+        });
+        block.unwrap_or(Naming::Other(lock.0 as u64))
+    }
+
+    fn lock(&self, naming: Naming) -> Option<LockIndex> {
+        let (kind, a, b) = match naming {
+            Naming::Executable(address) => (1, address, 0),
+            Naming::Heap(site, offset) => (2, site.0, offset),
+            Naming::Other(address) => (3, address, 0),
+        };
+        let is = |lock: &Lock| {
+            let stored = (lock.kind.load(Ordering::Relaxed), lock.a.load(Ordering::Relaxed), lock.b.load(Ordering::Relaxed));
+            stored == (kind, a, b)
+        };
+        let number = self.locks.count();
+        let fill = |lock: &Lock| {
+            lock.kind.store(kind, Ordering::Relaxed);
+            lock.number.store(number, Ordering::Relaxed);
+            lock.a.store(a, Ordering::Relaxed);
+            lock.b.store(b, Ordering::Relaxed);
+        };
+        self.locks.intern(mix(mix(a) ^ b.rotate_left(7) ^ u64::from(kind)), is, fill).map(LockIndex)
+    }
+
+    /// The index of a set of names. A full table gives the empty set: weaker, never stronger.
+    pub(crate) fn set(&self, names: &Names) -> SetIndex {
+        let names = names.as_slice();
+        let hash = names.iter().fold(u64::try_from(names.len()).unwrap_or(0), |hash, name| mix(hash ^ u64::from(name.0) << 20));
+        #[expect(clippy::cast_possible_truncation, reason = "fewer than 2^16 locks and 16 in a set")]
+        let words = || core::iter::once(names.len() as u16).chain(names.iter().map(|name| name.0 as u16));
+        let is = |set: &Set| words().zip(&set.0).all(|(word, stored)| stored.load(Ordering::Relaxed) == word);
+        let fill = |set: &Set| words().zip(&set.0).for_each(|(word, stored)| stored.store(word, Ordering::Relaxed));
+        self.sets.intern(hash, is, fill).map_or(SetIndex::EMPTY, SetIndex)
+    }
+
+    /// The names in a set.
+    pub(crate) fn names(&self, set: SetIndex) -> Names {
+        let mut names = Names::NONE;
+        if let Some(Set([count, locks @ ..])) = self.sets.get(set.0) {
+            let count = usize::from(count.load(Ordering::Relaxed));
+            locks.iter().take(count).for_each(|lock| names.add(LockIndex(u32::from(lock.load(Ordering::Relaxed)))));
+        }
+        names
+    }
+
+    /// A heap block begins a new object.
+    pub(crate) fn allocate(&self, thread: &mut Thread, start: Address) {
+        let site = thread.frames.last_call().and_then(|key| self.call_site(thread, key));
+        self.shadow.add_start(start, site);
+    }
+
+    /// A heap block ends.
+    pub(crate) fn free(&self, thread: &Thread, public: &Public, start: Address, length: usize) {
+        self.shadow.remove_start(start);
+        self.shadow.forget(start, length, thread.number, public);
+    }
+
+    /// The thread ends: its stack will be another thread's.
+    pub(crate) fn end_thread(&self, thread: &mut Thread, public: &Public) {
+        self.flush(thread);
+        self.shadow.forget(Address(thread.stack.start), thread.stack.length, thread.number, public);
+    }
+
+    /// In a forked child, after the mapping was replaced by `replace`: everything it knows that other threads of the parent
+    /// held is free, sites, locks and sets keep their numbers, pairs and edges start anew.
+    pub(crate) fn after_fork(&self, thread: &mut Thread, replace: impl FnOnce() -> bool) -> bool {
+        let kept = [Section::Sites, Section::Locks, Section::Sets].map(|section| (section, self.mapping.copy_out(section)));
+        if !replace() {
+            return false;
+        }
+        for (section, words) in kept {
+            if !words.is_some_and(|words| self.mapping.copy_in(section, words)) {
+                return false;
+            }
+        }
+        let sites = (0..self.sites.count()).map(|number| self.sites.at(number));
+        for site in sites {
+            site.seen.store(0, Ordering::Relaxed);
+            site.shared.store(0, Ordering::Relaxed);
+            site.locks.store(0, Ordering::Relaxed);
+        }
+        self.sites.after_fork();
+        self.locks.after_fork();
+        self.sets.after_fork();
+        self.pairs.after_fork();
+        self.edges.after_fork();
+        self.pairs.clear_index();
+        self.edges.clear_index();
+        thread.after_fork();
+        self.shadow.after_fork(thread.number);
+        true
+    }
+}

@@ -1,0 +1,183 @@
+//! What belongs to one thread: its activations, locks, and small caches in front of the shared tables.
+//!
+//! Counters in the tables are shared by all threads, so each thread counts by itself and adds up now and then: every one of the
+//! first 64 events at once, later ones 64 at a time. A killed process loses fewer than 64 of each, never an observation.
+
+use model::ids::SiteKey;
+use model::pair::Atomicity;
+use model::recording::{DROPS, Drop};
+
+use crate::cell::{Access, ThreadNumber};
+use crate::frame::Frames;
+use crate::hold::Holds;
+use crate::perturb::Perturbation;
+use crate::shadow::{Address, Page, StripeNumber};
+use crate::sys::Zeroed;
+use crate::table::{PairIndex, SetIndex, SiteIndex, mix};
+
+/// A count that is added up in steps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally(u32);
+
+impl Tally {
+    const STEP: u32 = 64;
+
+    /// Counts one; what to add to the shared counter now.
+    #[inline]
+    pub(crate) fn count(&mut self) -> Option<u64> {
+        self.0 = self.0.wrapping_add(1);
+        if self.0 <= Self::STEP && self.0 != 0 {
+            Some(1)
+        } else if self.0.is_multiple_of(Self::STEP) {
+            Some(u64::from(Self::STEP))
+        } else {
+            None
+        }
+    }
+
+    /// What was counted and not yet added.
+    pub(crate) fn rest(&mut self) -> u64 {
+        let rest = if self.0 > Self::STEP { self.0 % Self::STEP } else { 0 };
+        self.0 -= rest;
+        u64::from(rest)
+    }
+}
+
+/// A site as this thread last used it. A zeroed entry is not in use.
+#[derive(Debug)]
+pub(crate) struct SiteEntry {
+    pub(crate) used: bool,
+    /// The locks that were met with the site's at last.
+    pub(crate) met: Option<SetIndex>,
+    pub(crate) key: SiteKey,
+    pub(crate) index: SiteIndex,
+    pub(crate) seen: Tally,
+    pub(crate) shared: Tally,
+}
+
+/// A pair as this thread last saw it. A zeroed entry is not in use.
+#[derive(Debug)]
+pub(crate) struct PairEntry {
+    pub(crate) used: bool,
+    pub(crate) atomicity: Atomicity,
+    pub(crate) sites: [SiteIndex; 4],
+    pub(crate) index: PairIndex,
+    pub(crate) met: SetIndex,
+    pub(crate) seen: Tally,
+    pub(crate) shared: Tally,
+}
+
+/// The page that one slot of the page cache holds.
+#[derive(Debug)]
+pub(crate) struct PageEntry {
+    pub(crate) number: usize,
+    pub(crate) page: Option<&'static Page>,
+}
+
+/// A part of the address space.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Region {
+    pub(crate) start: usize,
+    pub(crate) length: usize,
+}
+
+impl Region {
+    #[inline]
+    pub(crate) fn contains(self, address: Address) -> bool {
+        address.0.wrapping_sub(self.start) < self.length
+    }
+}
+
+const SITES: usize = 1 << 11;
+const PAIRS: usize = 1 << 11;
+const EDGES: usize = 1 << 10;
+const PAGES: usize = 1 << 6;
+
+/// One thread's state. It lives in zeroed memory of its own.
+#[derive(Debug)]
+pub(crate) struct Thread {
+    pub(crate) number: ThreadNumber,
+    pub(crate) stack: Region,
+    pub(crate) perturbation: Perturbation,
+    pub(crate) holds: Holds,
+    /// The sets that its holds make, for reads and for writes.
+    pub(crate) held: [SetIndex; 2],
+    /// The stripe held for the access that is happening.
+    pub(crate) pending: Option<StripeNumber>,
+    /// The library call whose range was just read, so that what it writes next belongs to the same execution.
+    pub(crate) range: Option<Access>,
+    drops: [Tally; DROPS],
+    sites: [SiteEntry; SITES],
+    pairs: [PairEntry; PAIRS],
+    edges: [u64; EDGES],
+    pages: [PageEntry; PAGES],
+    pub(crate) frames: Frames,
+}
+
+// SAFETY: integers, `false`, `Atomicity::None`, `Holding::Exclusive`, and options that are `None` when zeroed.
+unsafe impl Zeroed for Thread {}
+
+#[expect(clippy::cast_possible_truncation, reason = "a hash may lose bits")]
+fn place(hash: u64, size: usize) -> usize {
+    hash as usize & (size - 1)
+}
+
+impl Thread {
+    /// The cache entry where a site would be.
+    #[inline]
+    pub(crate) fn site_entry(&mut self, key: SiteKey) -> &mut SiteEntry {
+        &mut self.sites[place(key.0 ^ key.0 >> 32, SITES)]
+    }
+
+    /// The cache entry where a pair would be.
+    #[inline]
+    pub(crate) fn pair_entry(&mut self, sites: [SiteIndex; 4]) -> &mut PairEntry {
+        let [head, tail, first, second] = sites.map(|site| u64::from(site.0));
+        let hash = (first << 32 | second).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (head << 32 | tail).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        &mut self.pairs[place(hash >> 40, PAIRS)]
+    }
+
+    /// Every cache entry.
+    pub(crate) fn entries(&mut self) -> (&mut [SiteEntry], &mut [PairEntry]) {
+        (&mut self.sites, &mut self.pairs)
+    }
+
+    /// Whether this edge was not just emitted.
+    pub(crate) fn is_new_edge(&mut self, a: SiteIndex, b: SiteIndex) -> bool {
+        let edge = u64::from(a.0) << 32 | u64::from(b.0);
+        let known = &mut self.edges[place(mix(edge), EDGES)];
+        // Site 0 with itself would look like a free entry, and is no edge.
+        core::mem::replace(known, edge) != edge
+    }
+
+    /// The page of an address, found by `find` when it is not in the cache.
+    #[inline]
+    pub(crate) fn page(&mut self, address: Address, find: impl FnOnce() -> Option<&'static Page>) -> Option<&'static Page> {
+        let number = address.page();
+        let entry = &mut self.pages[number & (PAGES - 1)];
+        if entry.number != number || entry.page.is_none() {
+            *entry = PageEntry { number, page: find() };
+        }
+        entry.page
+    }
+
+    /// Counts a drop; what to add to the shared counter now.
+    pub(crate) fn drop_count(&mut self, cause: Drop) -> Option<u64> {
+        self.drops[cause as usize].count()
+    }
+
+    /// What was dropped and not yet added.
+    pub(crate) fn rest_of_drops(&mut self) -> impl Iterator<Item = (Drop, u64)> {
+        Drop::ALL.into_iter().zip(&mut self.drops).map(|(cause, tally)| (cause, tally.rest()))
+    }
+
+    /// In a forked child: its counts start anew, and the pairs and edges that it knew are not in its own recording.
+    pub(crate) fn after_fork(&mut self) {
+        for entry in &mut self.sites {
+            (entry.met, entry.seen, entry.shared) = (None, Tally::default(), Tally::default());
+        }
+        self.pairs.iter_mut().for_each(|entry| entry.used = false);
+        self.edges.fill(0);
+        self.drops.fill(Tally::default());
+    }
+}

@@ -69,6 +69,7 @@ fn class(kind: EventKind) -> Class {
         | K::Manage
         | K::Lock
         | K::TryLock
+        | K::TimedLock
         | K::LockTimeout
         | K::Unlock
         | K::WaitRelease { .. }

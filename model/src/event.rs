@@ -81,6 +81,8 @@ pub enum EventKind {
     Lock,
     /// Takes it if it is free. Always enabled.
     TryLock,
+    /// Takes it with a time limit: enabled when it is free; while it is not, the pending event is `LockTimeout`.
+    TimedLock,
     /// A timed lock gives up. Enabled while the lock is taken.
     LockTimeout,
     /// Takes the read side. Enabled when no writer has it.
@@ -218,6 +220,7 @@ impl EventKind {
             Self::Sleep => 41,
             Self::External => 42,
             Self::Waiting => 43,
+            Self::TimedLock => 44,
         })
     }
 }
@@ -293,7 +296,7 @@ impl fmt::Display for EventKind {
 }
 
 /// Indexed by code.
-const WORDS: [&str; 44] = [
+const WORDS: [&str; 45] = [
     "start",
     "exit",
     "exit-process",
@@ -338,6 +341,7 @@ const WORDS: [&str; 44] = [
     "sleep",
     "external",
     "waiting",
+    "timed-lock",
 ];
 
 #[cfg(test)]
@@ -351,7 +355,7 @@ mod tests {
             assert_eq!(KindCode::from_number(code.number()), Some(code));
         }
         assert_eq!("jump".parse::<KindCode>(), Err(BadKind));
-        assert_eq!(KindCode::from_number(44), None);
+        assert_eq!(KindCode::from_number(45), None);
     }
 
     #[test]

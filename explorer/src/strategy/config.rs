@@ -8,6 +8,8 @@ use super::Strategy;
 use super::budget::Budget;
 use super::depth_first::{DepthFirst, Extent};
 use super::iterative::{Iterative, Preemptions};
+use super::pct::{DEEPEST, Pct};
+use super::pos::Pos;
 use super::random::RandomWalk;
 
 /// Which strategy, with what it needs to be reproduced.
@@ -23,7 +25,7 @@ pub struct Config {
     pub seed: u64,
 }
 
-/// A strategy's name.
+/// A strategy's name, with its own parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
     /// `dfs`: depth-first by rising preemption bound, then complete by sleep sets.
@@ -32,10 +34,20 @@ pub enum Name {
     SleepSets,
     /// `random`: the random walk.
     Random,
+    /// `pct:D`: probabilistic concurrency testing for failures of depth D.
+    Pct {
+        /// D.
+        depth: u32,
+    },
+    /// `pos`: partial order sampling.
+    Pos,
 }
 
-/// All names.
-pub const NAMES: &[(Name, &str)] = &[(Name::DepthFirst, "dfs"), (Name::SleepSets, "sleep"), (Name::Random, "random")];
+/// The depth of `pct` without a number.
+const USUAL_DEPTH: u32 = 3;
+
+/// Each name, for messages.
+pub const NAMES: &[&str] = &["dfs", "sleep", "random", "pct:D", "pos"];
 
 impl Config {
     /// The strategy.
@@ -45,6 +57,8 @@ impl Config {
             Name::DepthFirst => Box::new(Iterative::new(self.preemptions)),
             Name::SleepSets => Box::new(DepthFirst::new(Extent::SleepSets)),
             Name::Random => Box::new(RandomWalk::new(self.seed)),
+            Name::Pct { depth } => Box::new(Pct::new(self.seed, depth)),
+            Name::Pos => Box::new(Pos::new(self.seed)),
         };
         match self.executions {
             Some(executions) => Box::new(Budget::new(strategy, executions)),
@@ -59,14 +73,20 @@ impl Name {
     pub fn ends(self) -> bool {
         match self {
             Self::DepthFirst | Self::SleepSets => true,
-            Self::Random => false,
+            Self::Random | Self::Pct { .. } | Self::Pos => false,
         }
     }
 }
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(NAMES.iter().find(|(name, _)| name == self).map_or("?", |&(_, word)| word))
+        match self {
+            Self::DepthFirst => f.write_str("dfs"),
+            Self::SleepSets => f.write_str("sleep"),
+            Self::Random => f.write_str("random"),
+            Self::Pct { depth } => write!(f, "pct:{depth}"),
+            Self::Pos => f.write_str("pos"),
+        }
     }
 }
 
@@ -77,7 +97,7 @@ pub struct BadName;
 impl fmt::Display for BadName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("no strategy has this name; there are")?;
-        for (at, (_, word)) in NAMES.iter().enumerate() {
+        for (at, word) in NAMES.iter().enumerate() {
             write!(f, "{} {word}", if at == 0 { "" } else { "," })?;
         }
         Ok(())
@@ -90,7 +110,17 @@ impl FromStr for Name {
     type Err = BadName;
 
     fn from_str(text: &str) -> Result<Self, BadName> {
-        NAMES.iter().find(|(_, word)| *word == text).map(|&(name, _)| name).ok_or(BadName)
+        match text.split_once(':').unwrap_or((text, "")) {
+            ("dfs", "") => Ok(Self::DepthFirst),
+            ("sleep", "") => Ok(Self::SleepSets),
+            ("random", "") => Ok(Self::Random),
+            ("pos", "") => Ok(Self::Pos),
+            ("pct", "") => Ok(Self::Pct { depth: USUAL_DEPTH }),
+            ("pct", depth) => {
+                depth.parse().ok().filter(|depth| (1..=DEEPEST).contains(depth)).map(|depth| Self::Pct { depth }).ok_or(BadName)
+            }
+            _ => Err(BadName),
+        }
     }
 }
 
@@ -101,11 +131,15 @@ mod tests {
 
     #[test]
     fn names_read_back_from_their_words() {
-        for (name, word) in NAMES {
-            assert_eq!(name.to_string(), *word);
-            assert_eq!(word.parse(), Ok(*name));
+        let names = [Name::DepthFirst, Name::SleepSets, Name::Random, Name::Pct { depth: 5 }, Name::Pos];
+        assert_eq!(names.len(), NAMES.len());
+        for name in names {
+            assert_eq!(name.to_string().parse(), Ok(name));
         }
-        assert_eq!("fast".parse::<Name>(), Err(BadName));
-        assert_eq!(BadName.to_string(), "no strategy has this name; there are dfs, sleep, random");
+        assert_eq!("pct".parse(), Ok(Name::Pct { depth: 3 }));
+        for bad in ["fast", "pct:0", "pct:99", "pct:x", "dfs:1", ""] {
+            assert_eq!(bad.parse::<Name>(), Err(BadName), "{bad}");
+        }
+        assert_eq!(BadName.to_string(), "no strategy has this name; there are dfs, sleep, random, pct:D, pos");
     }
 }

@@ -29,6 +29,8 @@ pub mod budget;
 pub mod config;
 pub mod depth_first;
 pub mod iterative;
+pub mod pct;
+pub mod pos;
 pub mod random;
 pub mod replay;
 

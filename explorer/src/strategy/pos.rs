@@ -1,0 +1,81 @@
+//! Partial order sampling (Yuan, Yang, Gu, CAV 2018): a random priority for each pending event, and a new one for every
+//! pending event that conflicts with the one performed. Partial orders are drawn more evenly than by the random walk.
+
+use model::report::Coverage;
+
+use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
+use crate::dependence::dependent;
+use crate::random::Random;
+use crate::threads::{MAX_THREADS, ThreadSet};
+
+/// Partial order sampling. It never ends by itself: give it a budget.
+#[derive(Debug)]
+pub struct Pos {
+    random: Random,
+    /// Indexed by thread: the priority of its pending event.
+    priorities: [u64; MAX_THREADS],
+    /// The threads whose pending event has a priority.
+    drawn: ThreadSet,
+    counts: Counts,
+}
+
+impl Pos {
+    /// The sampling of this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self { random: Random::new(seed), priorities: [0; MAX_THREADS], drawn: ThreadSet::EMPTY, counts: Counts::default() }
+    }
+}
+
+impl Strategy for Pos {
+    fn name(&self) -> &'static str {
+        "pos"
+    }
+
+    fn begin(&mut self) -> bool {
+        self.drawn = ThreadSet::EMPTY;
+        true
+    }
+
+    #[inline]
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        let mut best = None;
+        for thread in point.enabled.iter() {
+            let priority = &mut self.priorities[thread.index() % MAX_THREADS];
+            if !self.drawn.contains(thread) {
+                *priority = self.random.next_u64();
+                self.drawn.insert(thread);
+            }
+            if best.is_none_or(|(highest, _)| *priority > highest) {
+                best = Some((*priority, thread));
+            }
+        }
+        let Some((_, chosen)) = best else { return Choice::Abandon };
+        self.drawn.remove(chosen);
+        let Some(event) = point.event(chosen) else { return Choice::Run(chosen) };
+        for thread in self.drawn.iter() {
+            if point.event(thread).is_none_or(|other| event.kind.is_yield() || dependent(event, other)) {
+                self.drawn.remove(thread);
+            }
+        }
+        Choice::Run(chosen)
+    }
+
+    fn pick(&mut self, pick: &Pick<'_>) -> u32 {
+        self.random.below(pick.options())
+    }
+
+    fn executed(&mut self, _step: &Step) {}
+
+    fn end(&mut self, ending: &Ending<'_>) {
+        self.counts.add(ending.outcome);
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    fn coverage(&self) -> Coverage {
+        Coverage::Sampled(self.counts.schedules)
+    }
+}

@@ -1,0 +1,69 @@
+//! Samplers: the same seed gives the same executions, every outcome is found sooner or later, none that cannot be.
+
+use explorer::fake::explore::explore;
+use explorer::fake::generate::{Flavor, program};
+use explorer::fake::oracle;
+use explorer::fake::program::parse;
+use explorer::strategy::config::{Config, Name};
+use explorer::strategy::iterative::Preemptions;
+
+const SAMPLERS: [Name; 3] = [Name::Random, Name::Pct { depth: 3 }, Name::Pos];
+
+fn config(name: Name, executions: u64, seed: u64) -> Config {
+    Config { name, preemptions: Preemptions::Unlimited, executions: Some(executions), seed }
+}
+
+#[test]
+fn samplers_repeat_themselves_and_stop_at_their_budget() {
+    let program = program(7, Flavor::Everything);
+    for name in SAMPLERS {
+        let mut first = config(name, 200, 42).build();
+        let seen = explore(&program, &mut *first);
+        assert_eq!(first.counts().executions(), 200, "{name}");
+        assert_eq!(seen.outcomes.values().sum::<u64>(), 200, "{name}");
+        assert_eq!(explore(&program, &mut *config(name, 200, 42).build()), seen, "{name}");
+    }
+}
+
+#[test]
+fn samplers_find_only_outcomes_that_exist() {
+    for seed in 0..40 {
+        let program = program(seed, Flavor::Everything);
+        let (expected, _) = oracle::outcomes(&program, None);
+        for name in SAMPLERS {
+            for outcome in explore(&program, &mut *config(name, 100, seed).build()).outcomes.keys() {
+                assert!(expected.contains(outcome), "{name}, seed {seed}: {outcome:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn samplers_find_the_lost_update_and_both_orders_without_it() {
+    let program = parse(
+        "main: create a, create b, join a, join b, read x r, assert r == 2
+         a: read x r, write x r+1
+         b: read x r, write x r+1",
+    );
+    for name in SAMPLERS {
+        let seen = explore(&program, &mut *config(name, 500, 1).build());
+        assert_eq!(seen.outcomes.len(), 3, "{name}: {:?}", seen.outcomes);
+    }
+}
+
+#[test]
+fn a_spinning_thread_starves_nobody() {
+    // Twenty turns of a spin loop: a strategy that let the yielding thread go on would always see the flag unset.
+    let spin = "load x r, skip 1 unless r == 0, yield, ".repeat(20);
+    let program = parse(&format!("main: create a, create b, join a, join b\n a: {spin} assert r == 1\n b: store x 1"));
+    for name in SAMPLERS {
+        let seen = explore(&program, &mut *config(name, 300, 3).build());
+        let passed: u64 = seen
+            .outcomes
+            .iter()
+            .filter(|(outcome, _)| matches!(outcome, explorer::fake::machine::Outcome::Ended(..)))
+            .map(|(_, n)| n)
+            .sum();
+        assert!(passed > 250, "{name}: {passed} of 300");
+    }
+}

@@ -93,12 +93,13 @@ fn change<'m>(module: Module<'m>, body: &Body<'m>, planned: &PlannedBody, hooks:
     }
     let builder = Builder::new(module, body.function);
     let declared = Declared::new(module);
+    let operations = inject::anchored(body, planned)?;
     let frame = if record || locks { Some(add_frame(body.function, &builder, declared)?) } else { None };
     if let (true, Some(frame)) = (record, frame) {
         enter(body.function, body.key, frame, &builder, declared)?;
     }
     if let Some(frame) = frame {
-        inject::apply(body, planned, frame, &builder, declared)?;
+        inject::apply(&operations, frame, &builder, declared);
     }
     if let Some(hooks) = hooks {
         instrument_nodes(body, hooks, frame, &builder, declared)?;

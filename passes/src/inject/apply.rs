@@ -12,7 +12,7 @@ use super::place::{Rank, anchor, rank};
 use crate::PassError;
 use crate::extract::Body;
 use crate::instrument::Declared;
-use crate::llvm::{Builder, Value};
+use crate::llvm::{Builder, Instruction, Value};
 
 /// The operations of one body, in the order of insertion.
 #[derive(Clone, Debug, Default)]
@@ -64,26 +64,33 @@ fn turn(action: Action) -> u8 {
     }
 }
 
-/// Inserts the operations of one body.
-pub(crate) fn apply<'m>(
-    body: &Body<'m>,
-    planned: &PlannedBody,
-    frame: Value<'m>,
-    builder: &Builder<'m>,
-    declared: Declared<'m>,
-) -> Result<(), PassError> {
-    let module = declared.module();
-    let table = || module.global(LOCK_TABLE, module.array(module.integer(8), 0));
-    let mut current = None;
+/// The operations of a body, each with the instruction before which it goes.
+pub(crate) struct Anchored<'m>(Vec<(Instruction<'m>, LockId, Action)>);
+
+/// Finds where the operations go, and splits edges for them. Comes before anything is inserted: what stands first in a
+/// block is to be the program's.
+pub(crate) fn anchored<'m>(body: &Body<'m>, planned: &PlannedBody) -> Result<Anchored<'m>, PassError> {
+    let mut found: Vec<(Instruction<'m>, LockId, Action)> = Vec::with_capacity(planned.operations.len());
+    let mut last = None;
     for &(at, lock, action) in &planned.operations {
-        // An edge is split at its first operation; the others stand at the same instruction.
-        let instruction = match current {
+        // An edge is split for its first operation; its others stand at the same instruction.
+        let instruction = match last {
             Some((place, instruction)) if place == at => instruction,
             _ => anchor(body, at)?,
         };
-        current = Some((at, instruction));
+        last = Some((at, instruction));
+        found.push((instruction, lock, action));
+    }
+    Ok(Anchored(found))
+}
+
+/// Inserts the operations of one body.
+pub(crate) fn apply<'m>(anchored: &Anchored<'m>, frame: Value<'m>, builder: &Builder<'m>, declared: Declared<'m>) {
+    let module = declared.module();
+    for &(instruction, lock, action) in &anchored.0 {
         builder.before(instruction);
-        let operand = module.constant_address(table(), u64::from(lock.0) * LOCK_BYTES as u64);
+        let table = module.global(LOCK_TABLE, module.array(module.integer(8), 0));
+        let operand = module.constant_address(table, u64::from(lock.0) * LOCK_BYTES as u64);
         match action {
             Action::Acquire(mode, label) => {
                 let arguments = [operand, declared.u32(mode as u32), declared.u32(label.0), frame];
@@ -97,5 +104,4 @@ pub(crate) fn apply<'m>(
             }
         }
     }
-    Ok(())
 }

@@ -5,11 +5,11 @@ use model::ids::FunctionKey;
 
 use super::hooks::Declared;
 use crate::PassError;
-use crate::llvm::{Builder, Function, Instruction, Opcode, Value};
+use crate::llvm::{Block, Builder, Function, Opcode, Value};
 
 /// Adds the frame alloca at the start of a function.
 pub(crate) fn add_frame<'m>(function: Function<'m>, builder: &Builder<'m>, declared: Declared<'m>) -> Result<Value<'m>, PassError> {
-    builder.before(first_instruction(function)?);
+    builder.before(function.instructions().next().ok_or_else(|| without_code(function))?);
     Ok(builder.alloca(declared.module().integer(64)))
 }
 
@@ -21,11 +21,7 @@ pub(crate) fn enter<'m>(
     builder: &Builder<'m>,
     declared: Declared<'m>,
 ) -> Result<(), PassError> {
-    let first = first_instruction(function)?;
-    let behind_allocas = std::iter::successors(Some(first), |instruction| instruction.next())
-        .find(|instruction| instruction.opcode() != Opcode::LLVMAlloca)
-        .unwrap_or(first);
-    builder.before(behind_allocas);
+    builder.before(function.blocks().next().and_then(Block::start).ok_or_else(|| without_code(function))?);
     builder.call(declared.hook(&abi::RECORD_ENTER), &[frame, declared.u64(key.0)]);
     Ok(())
 }
@@ -52,10 +48,6 @@ pub(crate) fn cover_ways_out<'m>(function: Function<'m>, what: WaysOut, frame: V
     }
 }
 
-fn first_instruction(function: Function<'_>) -> Result<Instruction<'_>, PassError> {
-    function
-        .blocks()
-        .next()
-        .and_then(|entry| entry.start())
-        .ok_or_else(|| PassError::Internal { what: format!("{} has no code", function.name()) })
+fn without_code(function: Function<'_>) -> PassError {
+    PassError::Internal { what: format!("{} has no code", function.name()) }
 }

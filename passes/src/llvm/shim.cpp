@@ -26,8 +26,12 @@ namespace {
 /// Objects that a pointer may point into are looked for at most this far up.
 constexpr unsigned MaxLookup = 12;
 
+/// Behind phis and landing pads, and in the entry block behind the leading allocas.
 Instruction *firstInsertionPoint(BasicBlock &block) {
   auto it = block.getFirstInsertionPt();
+  if (block.isEntryBlock())
+    while (it != block.end() && isa<AllocaInst>(*it))
+      ++it;
   return it == block.end() ? nullptr : &*it;
 }
 

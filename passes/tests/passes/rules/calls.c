@@ -1,0 +1,32 @@
+// Calls: the recorder sees every one but inline assembly; the gate sees those that may leave the program's code.
+// RUN: record RECORD
+// RUN: gate GATE
+// RUN: extract EXTRACT
+void external(void);
+static int inside(int n) { return n; }
+int all(int (*through)(int)) {
+  external();
+  __asm__ volatile("nop");
+  return inside(1) + through(2);
+}
+// RECORD-LABEL: define {{.*}} @all(
+// RECORD:       call void @__atomfix_record_call(
+// RECORD-NEXT:  call void @external()
+// RECORD-NEXT:  call void asm
+// RECORD-NEXT:  call void @__atomfix_record_call(
+// RECORD-NEXT:  call i32 @inside(
+// RECORD-NEXT:  call void @__atomfix_record_call(
+// RECORD-NEXT:  call i32 %{{.*}}(i32
+
+// GATE-LABEL:   define {{.*}} @all(
+// GATE:         call void @__atomfix_gate_call(i64
+// GATE-NEXT:    call void @external()
+// GATE-NEXT:    call void asm
+// GATE-NEXT:    call i32 @inside(
+// GATE-NEXT:    call void @__atomfix_gate_call(i64
+// GATE-NEXT:    call i32 %{{.*}}(i32
+
+// EXTRACT:      n1 call external -> n2
+// EXTRACT-NEXT: n2 assembly -> n3
+// EXTRACT-NEXT: n3 call inside@calls.c -> n4
+// EXTRACT-NEXT: n4 call through i32 (i32) -> n5

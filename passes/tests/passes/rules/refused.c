@@ -1,0 +1,47 @@
+// Functions too odd to change are left alone whole, and named.
+// RUN: record CHECK
+// RUN: extract EXTRACT
+#include <setjmp.h>
+jmp_buf jump;
+int x;
+
+int returns_twice(void) {
+  int local = 1;
+  if (setjmp(jump))
+    return x + local;
+  x = local;
+  return 0;
+}
+int assembly_goto(void) {
+  __asm__ goto("" : : : : out);
+  return x;
+out:
+  return 1;
+}
+__attribute__((naked)) void naked(void) { __asm__("ret"); }
+int tail(int n) {
+  x = n;
+  __attribute__((musttail)) return tail(n + 1);
+}
+static int implementation(void) { return 1; }
+static void *resolve(void) { return x ? (void *)implementation : 0; }
+int resolved(void) __attribute__((ifunc("resolve")));
+// CHECK-LABEL: define {{.*}} @returns_twice(
+// CHECK:       alloca i32
+// CHECK-NOT:   @__atomfix
+// CHECK-LABEL: define {{.*}} @assembly_goto(
+// CHECK-NOT:   @__atomfix
+// CHECK-LABEL: define {{.*}} @naked(
+// CHECK-NOT:   @__atomfix
+// CHECK-LABEL: define {{.*}} @tail(
+// CHECK-NOT:   @__atomfix
+// CHECK-LABEL: define {{.*}} @resolve(
+// CHECK-NOT:   @__atomfix
+// CHECK:       ret ptr
+
+// EXTRACT:     function returns_twice {{f[0-9a-f]+}} refused: it calls a function that returns twice (setjmp)
+// EXTRACT:     function assembly_goto {{f[0-9a-f]+}} refused: it has an asm goto
+// EXTRACT:     function naked {{f[0-9a-f]+}} refused: it is naked
+// EXTRACT:     function tail {{f[0-9a-f]+}} refused: it has a call that must be a tail call
+// EXTRACT:     function resolve@refused.c {{f[0-9a-f]+}} refused: it resolves an ifunc
+// EXTRACT:     uncovered returns_twice: it calls a function that returns twice (setjmp)

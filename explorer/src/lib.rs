@@ -12,6 +12,7 @@ extern crate alloc;
 pub mod dependence;
 pub mod random;
 pub mod strategy;
+pub mod target;
 pub mod threads;
 
 #[cfg(feature = "host")]

@@ -1,0 +1,275 @@
+//! What the engine reports: text, appended as it is found, so that what was found survives the death of the target.
+//!
+//! ```text
+//! failure 0 assert t1 s00112233445566aa
+//! location app.c:12
+//! message Assertion `x == 2' failed
+//! detail t0 waits for the end of t1
+//! t0 create - -
+//! t1 read s00112233445566aa #17
+//! end
+//! minimized 0
+//! t0 create - -
+//! end
+//! count 0 12
+//! coverage all sequentially consistent schedules
+//! remark driver fork: the program forks
+//! divergence step 3: ...
+//! ```
+//!
+//! A step is thread, kind, site, and, for accesses, `#n`: the n-th access that its thread makes, whether others were
+//! scheduling points or not. Text to the end of a line has `\` and line ends escaped.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Write;
+
+use model::event::KindCode;
+use model::ids::{SiteKey, ThreadId};
+use model::report::{Coverage, FailureKind};
+
+/// A step that was taken, with what is needed to take it again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenStep {
+    /// Who.
+    pub thread: ThreadId,
+    /// What.
+    pub kind: KindCode,
+    /// Where.
+    pub site: Option<SiteKey>,
+    /// For an access: which one of its thread's.
+    pub ordinal: Option<u64>,
+    /// Options taken in it.
+    pub picks: Vec<u32>,
+}
+
+/// A class of failures: what went wrong and where, with the first schedule that led there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundFailure {
+    /// What.
+    pub kind: FailureKind,
+    /// Whose step it was; `None` when it is nobody's, such as a deadlock.
+    pub thread: Option<ThreadId>,
+    /// The last site before it, or the one where threads are stuck.
+    pub site: Option<SiteKey>,
+    /// The source position, where the program itself names it.
+    pub location: Option<String>,
+    /// In words.
+    pub message: String,
+    /// More words, a line each.
+    pub details: Vec<String>,
+    /// How to get there.
+    pub steps: Vec<TakenStep>,
+    /// A shorter or simpler way, if one was found.
+    pub minimized: Option<Vec<TakenStep>>,
+    /// How many executions ended so.
+    pub count: u64,
+}
+
+/// All that was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// By class, in the order of discovery.
+    pub failures: Vec<FoundFailure>,
+    /// What is covered; `None` when the exploration was interrupted.
+    pub coverage: Option<Coverage>,
+    /// What the engine has to say about itself.
+    pub remarks: Vec<String>,
+    /// Where an execution left the schedule it was to follow.
+    pub divergence: Option<String>,
+    /// That a message of the engine's own failure is there.
+    pub broken: Option<String>,
+}
+
+/// Writes steps, a line each.
+pub fn write_steps(text: &mut String, steps: &[TakenStep]) {
+    for step in steps {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{} {} ", step.thread, step.kind);
+        let _ = match step.site {
+            Some(site) => write!(text, "{site} "),
+            None => write!(text, "- "),
+        };
+        let _ = match step.ordinal {
+            Some(ordinal) => writeln!(text, "#{ordinal}"),
+            None => writeln!(text, "-"),
+        };
+        for pick in &step.picks {
+            let _ = writeln!(text, "pick {pick}");
+        }
+    }
+}
+
+/// Reads steps up to `end` or the end of the text; `None` when a line is not one.
+pub fn read_steps<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Option<Vec<TakenStep>> {
+    let mut steps: Vec<TakenStep> = Vec::new();
+    for line in lines {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            ["end"] => break,
+            ["pick", option] => steps.last_mut()?.picks.push(option.parse().ok()?),
+            [thread, kind, site, ordinal] => steps.push(TakenStep {
+                thread: read_thread(thread)?,
+                kind: kind.parse().ok()?,
+                site: if site == "-" { None } else { Some(site.parse().ok()?) },
+                ordinal: if ordinal == "-" { None } else { Some(ordinal.strip_prefix('#')?.parse().ok()?) },
+                picks: Vec::new(),
+            }),
+            _ => return None,
+        }
+    }
+    Some(steps)
+}
+
+fn read_thread(text: &str) -> Option<ThreadId> {
+    text.strip_prefix('t')?.parse().ok().map(ThreadId)
+}
+
+/// Writes a failure that was just found, as number `index`.
+#[must_use]
+pub fn failure_text(index: usize, failure: &FoundFailure) -> String {
+    let mut text = String::new();
+    let thread = failure.thread.map_or_else(|| String::from("-"), |thread| thread.to_string());
+    let site = failure.site.map_or_else(|| String::from("-"), |site| site.to_string());
+    let _ = writeln!(text, "failure {index} {} {thread} {site}", failure.kind);
+    if let Some(location) = &failure.location {
+        let _ = writeln!(text, "location {}", escape(location));
+    }
+    let _ = writeln!(text, "message {}", escape(&failure.message));
+    for detail in &failure.details {
+        let _ = writeln!(text, "detail {}", escape(detail));
+    }
+    text.push_str("steps\n");
+    write_steps(&mut text, &failure.steps);
+    text.push_str("end\n");
+    text
+}
+
+/// Writes a better schedule for failure `index`.
+#[must_use]
+pub fn minimized_text(index: usize, steps: &[TakenStep]) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "minimized {index}");
+    write_steps(&mut text, steps);
+    text.push_str("end\n");
+    text
+}
+
+/// Escapes what would end a line.
+#[must_use]
+pub fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
+}
+
+fn unescape(text: &str) -> String {
+    let mut plain = String::new();
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => match characters.next() {
+                Some('n') => plain.push('\n'),
+                Some('r') => plain.push('\r'),
+                Some(other) => plain.push(other),
+                None => plain.push('\\'),
+            },
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+impl Found {
+    /// Reads the text; a line that is cut short, because the target died while writing it, ends it.
+    #[must_use]
+    pub fn from_text(text: &str) -> Self {
+        let mut found = Self::default();
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            if found.read(line, &mut lines).is_none() {
+                break;
+            }
+        }
+        found
+    }
+
+    fn read<'a>(&mut self, line: &str, lines: &mut impl Iterator<Item = &'a str>) -> Option<()> {
+        let (key, value) = line.split_once(' ').unwrap_or((line, ""));
+        match key {
+            "failure" => {
+                let words: Vec<&str> = value.split(' ').collect();
+                let [_, kind, thread, site] = words[..] else { return None };
+                self.failures.push(FoundFailure {
+                    kind: FailureKind::from_word(kind)?,
+                    thread: if thread == "-" { None } else { Some(read_thread(thread)?) },
+                    site: if site == "-" { None } else { Some(site.parse().ok()?) },
+                    location: None,
+                    message: String::new(),
+                    details: Vec::new(),
+                    steps: Vec::new(),
+                    minimized: None,
+                    count: 1,
+                });
+            }
+            "location" => self.failures.last_mut()?.location = Some(unescape(value)),
+            "message" => self.failures.last_mut()?.message = unescape(value),
+            "detail" => self.failures.last_mut()?.details.push(unescape(value)),
+            "steps" => self.failures.last_mut()?.steps = read_steps(lines)?,
+            "minimized" => {
+                let index: usize = value.parse().ok()?;
+                self.failures.get_mut(index)?.minimized = Some(read_steps(lines)?);
+            }
+            "count" => {
+                let (index, count) = value.split_once(' ')?;
+                self.failures.get_mut(index.parse::<usize>().ok()?)?.count = count.parse().ok()?;
+            }
+            "coverage" => self.coverage = Some(value.parse().ok()?),
+            "remark" => self.remarks.push(unescape(value)),
+            "divergence" => self.divergence = Some(unescape(value)),
+            "broken" => self.broken = Some(unescape(value)),
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure() -> FoundFailure {
+        let kind = KindCode::from_number(5).expect("a kind");
+        let step = |thread, ordinal| TakenStep { thread: ThreadId(thread), kind, site: None, ordinal: Some(ordinal), picks: Vec::new() };
+        FoundFailure {
+            kind: FailureKind::Assert,
+            thread: Some(ThreadId(1)),
+            site: Some(SiteKey(3)),
+            location: Some("a b.c:3".into()),
+            message: "one\\two\nthree".into(),
+            details: ["x".to_string()].to_vec(),
+            steps: [step(0, 1), step(1, 2)].to_vec(),
+            minimized: None,
+            count: 1,
+        }
+    }
+
+    #[test]
+    fn what_was_found_reads_back() {
+        let mut text = failure_text(0, &failure());
+        assert_eq!(Found::from_text(&text).failures, [failure()]);
+        text.push_str(&minimized_text(0, &failure().steps[..1]));
+        text.push_str("count 0 5\ncoverage up to 2 preemptions\nremark hm\n");
+        let found = Found::from_text(&text);
+        assert_eq!(found.failures[0].count, 5);
+        assert_eq!(found.failures[0].minimized.as_deref(), Some(&failure().steps[..1]));
+        assert_eq!(found.coverage, Some(Coverage::Preemptions(2)));
+        assert_eq!(found.remarks, ["hm"]);
+    }
+
+    #[test]
+    fn text_that_is_cut_short_gives_what_came_before() {
+        let text = failure_text(0, &failure());
+        for length in 0..text.len() {
+            assert!(Found::from_text(&text[..length]).failures.len() <= 1);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The layout of the memory that the `atomfix` process and the target share, a file that both have open.
+//!
+//! | offset | bytes | content |
+//! |---|---|---|
+//! | 0 | 8 × 64 | the words below, 64-bit, native order |
+//! | 4096 | up to 16 MiB | the setup, text; ends with a zero byte |
+//! | 16 MiB | up to 48 MiB | what was found, text; `Word::FoundBytes` long |
+//!
+//! Words are written by the target, except where said otherwise; each is meaningful by itself, whenever it is read.
+
+/// Bytes of the whole.
+pub const BYTES: usize = 64 << 20;
+/// Where the setup begins.
+pub const SETUP: usize = 4096;
+/// Where what was found begins.
+pub const FOUND: usize = 16 << 20;
+
+/// A word of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Word {
+    /// A `Phase`.
+    Phase = 0,
+    /// Executions begun, all kinds.
+    Executions = 1,
+    /// Steps performed, over all executions: stands still when the target hangs.
+    Steps = 2,
+    /// Process id of the forked child that runs the current execution; 0 when there is none.
+    Child = 3,
+    /// Bytes of text that were found.
+    FoundBytes = 4,
+    /// 1: fork, 2: restore.
+    Driver = 5,
+    /// As in `Counts`.
+    Schedules = 6,
+    /// As in `Counts`.
+    Failed = 7,
+    /// As in `Counts`.
+    Cut = 8,
+    /// As in `Counts`.
+    Abandoned = 9,
+    /// As in `Counts`.
+    Diverged = 10,
+    /// How often the exploration began anew because more memory was found shared.
+    Restarts = 11,
+    /// Wall time of the exploration, in nanoseconds.
+    Nanoseconds = 12,
+    /// Bits: see `Note`.
+    Notes = 13,
+    /// Injected locks that were revoked, over all executions.
+    Revocations = 14,
+    /// Most threads of one execution.
+    Threads = 15,
+    /// Written by `atomfix`: the number of the execution whose child it killed because nothing moved.
+    Killed = 16,
+    /// Pages that are put back before each execution.
+    RestoredPages = 17,
+    /// Written by `atomfix`: not 0 when the exploration is to stop.
+    Stop = 19,
+    /// Bytes of the engine's memory in use.
+    EngineBytes = 18,
+}
+
+impl Word {
+    /// Its offset.
+    #[must_use]
+    pub const fn offset(self) -> usize {
+        self as usize * 8
+    }
+}
+
+/// How far the target has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Phase {
+    /// The engine has not begun: before `main`, or the program is not one with a gate.
+    Before = 0,
+    /// It explores.
+    Exploring = 1,
+    /// It has ended in good order.
+    Ended = 2,
+    /// It has found itself to be wrong.
+    Broken = 3,
+}
+
+impl Phase {
+    /// The phase with this number.
+    #[must_use]
+    pub fn from_number(number: u64) -> Option<Self> {
+        [Self::Before, Self::Exploring, Self::Ended, Self::Broken].into_iter().find(|&phase| phase as u64 == number)
+    }
+}
+
+/// Something that keeps a result from saying all. Each is a bit of `Word::Notes`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Note {
+    /// The program forks or starts programs; what they do is not explored.
+    Forks = 0,
+    /// A thread was created before `main` and runs outside of control.
+    EarlyThread = 1,
+    /// A signal was sent to a thread, or a handler installed: signals are not scheduled.
+    Signals = 2,
+    /// A thread was cancelled.
+    Cancels = 3,
+    /// A wait timed out only once between changes by other threads.
+    BoundedTimeouts = 4,
+    /// Injected locks were revoked.
+    Revocations = 5,
+    /// Threads were created beyond the most that one execution may have.
+    TooManyThreads = 6,
+    /// A robust, priority-protected or process-shared lock is treated as an ordinary one.
+    PlainLocks = 7,
+    /// Addresses are randomized, which could not be switched off: results may differ from run to run.
+    RandomAddresses = 8,
+}
+
+/// All notes, with what they say to people.
+pub const NOTES: &[(Note, &str)] = &[
+    (Note::Forks, "the program forks or starts other programs: what they do is not explored"),
+    (Note::EarlyThread, "a thread was created before main: it runs outside of control"),
+    (Note::Signals, "the program uses signals: when they arrive is not explored"),
+    (Note::Cancels, "the program cancels threads: cancellation is not explored"),
+    (Note::BoundedTimeouts, "timed waits: a thread times out at most once between changes by other threads"),
+    (Note::Revocations, "injected locks were revoked: the plan leaves a deadlock to the runtime"),
+    (Note::TooManyThreads, "an execution created more threads than can be explored, and was cut there"),
+    (Note::PlainLocks, "robust, priority-protected or process-shared locks are treated as ordinary ones"),
+    (Note::RandomAddresses, "address randomization could not be switched off: executions may differ"),
+];
+
+impl Note {
+    /// Its bit.
+    #[must_use]
+    pub const fn bit(self) -> u64 {
+        1 << self as u8
+    }
+}

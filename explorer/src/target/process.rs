@@ -1,0 +1,130 @@
+//! The target's process: started with the page inherited, without address randomization where that is permitted, with its
+//! output in a file of its own, and in a way that it does not outlive `atomfix`.
+//!
+//! The only unsafe code outside `passes` and `runtime-rt`: what the standard library has no door for.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::string::String;
+use std::vec::Vec;
+
+use model::abi::ENV_CHECK;
+
+use super::page::{BYTES, FOUND, SETUP, Word};
+use super::setup::Setup;
+
+/// A program to run under the engine.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The gated build.
+    pub path: PathBuf,
+    /// What it is to find as its own name.
+    pub name: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+}
+
+/// A running target.
+#[derive(Debug)]
+pub struct Target {
+    /// The process.
+    pub child: Child,
+    /// The page.
+    page: File,
+}
+
+/// Starts the program.
+pub fn start(program: &Program, setup: &Setup) -> io::Result<Target> {
+    let page = memory_file()?;
+    page.set_len(BYTES as u64)?;
+    page.write_all_at(setup.to_text().as_bytes(), SETUP as u64)?;
+    let output = output_file()?;
+    let mut command = Command::new(absolute(&program.path)?);
+    command.arg0(&program.name).args(&program.arguments);
+    command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+    let descriptor = page.as_raw_fd();
+    command.env(ENV_CHECK, std::format!("{descriptor}"));
+    // Restartable sequences are written to by the kernel in memory that is write-protected between executions; and symbols
+    // bound at their first use would make the first execution differ from the others.
+    command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0").env("LD_BIND_NOW", "1");
+    // SAFETY: the closure makes only system calls, which is sound between fork and exec.
+    unsafe { command.pre_exec(move || prepare(descriptor)) };
+    Ok(Target { child: command.spawn()?, page })
+}
+
+/// A path with a folder in it, so that the program is not looked for elsewhere.
+fn absolute(path: &Path) -> io::Result<PathBuf> {
+    std::path::absolute(path)
+}
+
+/// A file in memory, without a name.
+fn memory_file() -> io::Result<File> {
+    // SAFETY: the name ends with a zero.
+    let descriptor = unsafe { libc::memfd_create(c"atomfix".as_ptr(), libc::MFD_CLOEXEC) };
+    if descriptor < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new and nobody else's.
+    Ok(unsafe { File::from_raw_fd(descriptor) })
+}
+
+/// The same, where every write goes to the end: the engine can empty it without minding offsets.
+fn output_file() -> io::Result<File> {
+    let file = memory_file()?;
+    // SAFETY: sets flags of our own descriptor.
+    let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(file) }
+}
+
+/// In the child, before the program: keeps the page open, takes randomness out of addresses, dies with us.
+fn prepare(page: i32) -> io::Result<()> {
+    // SAFETY: clears the close-on-exec flag of a descriptor that is open.
+    if unsafe { libc::fcntl(page, libc::F_SETFD, 0) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // Where this is not permitted, the engine says that addresses are randomized.
+    // SAFETY: changes how the next program is loaded, nothing else.
+    unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE.cast_unsigned().into()) };
+    // SAFETY: asks for a signal when the parent ends.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    Ok(())
+}
+
+/// Kills a process of the target's.
+pub fn kill(process: u32) {
+    if let Ok(process) = libc::pid_t::try_from(process)
+        && process > 0
+    {
+        // SAFETY: sends a signal to a child's child that the engine has just named.
+        unsafe { libc::kill(process, libc::SIGKILL) };
+    }
+}
+
+impl Target {
+    /// Reads a word of the page.
+    pub fn word(&self, word: Word) -> u64 {
+        let mut bytes = [0; 8];
+        // A page in memory reads whole; a word of zero is what an unstarted target has.
+        let read = self.page.read_exact_at(&mut bytes, word.offset() as u64);
+        if read.is_ok() { u64::from_ne_bytes(bytes) } else { 0 }
+    }
+
+    /// Writes a word of the page.
+    pub fn set_word(&self, word: Word, value: u64) -> io::Result<()> {
+        self.page.write_all_at(&value.to_ne_bytes(), word.offset() as u64)
+    }
+
+    /// What was found so far.
+    pub fn found(&self) -> io::Result<String> {
+        let length = usize::try_from(self.word(Word::FoundBytes)).unwrap_or(0).min(BYTES - FOUND);
+        let mut bytes = std::vec![0; length];
+        self.page.read_exact_at(&mut bytes, FOUND as u64)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}

@@ -1,0 +1,138 @@
+//! What `atomfix` asks the engine for: text, one `key value` a line, then the schedule to replay, if any.
+//!
+//! ```text
+//! strategy dfs
+//! preemptions none
+//! executions 1000
+//! seed 0
+//! steps 100000
+//! driver auto
+//! replay
+//! t0 create - -
+//! t1 read s00112233445566aa #17
+//! pick 1
+//! ```
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write;
+
+use super::found::{TakenStep, read_steps, write_steps};
+use crate::strategy::config::{Config, Name};
+use crate::strategy::iterative::Preemptions;
+
+/// Which driver starts executions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Driver {
+    /// What the engine finds fit.
+    Auto,
+    /// A forked child for each.
+    Fork,
+    /// One process whose memory is put back.
+    Restore,
+}
+
+/// All drivers, with their words.
+pub const DRIVERS: &[(Driver, &str)] = &[(Driver::Auto, "auto"), (Driver::Fork, "fork"), (Driver::Restore, "restore")];
+
+impl Driver {
+    /// The driver with this word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        DRIVERS.iter().find(|(_, w)| *w == word).map(|&(driver, _)| driver)
+    }
+
+    /// Its word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        DRIVERS.iter().find(|(driver, _)| *driver == self).map_or("?", |&(_, word)| word)
+    }
+}
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// Who chooses; not used for a replay.
+    pub strategy: Config,
+    /// After how many steps an execution is cut.
+    pub steps: u64,
+    /// How executions are started.
+    pub driver: Driver,
+    /// A schedule to follow instead of exploring.
+    pub replay: Option<Vec<TakenStep>>,
+}
+
+impl Setup {
+    /// The text form.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        let Config { name, preemptions, executions, seed } = self.strategy;
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "strategy {name}");
+        let _ = match preemptions {
+            Preemptions::AtMost(bound) => writeln!(text, "preemptions {bound}"),
+            Preemptions::Unlimited => writeln!(text, "preemptions none"),
+        };
+        if let Some(executions) = executions {
+            let _ = writeln!(text, "executions {executions}");
+        }
+        let _ = writeln!(text, "seed {seed}\nsteps {}\ndriver {}", self.steps, self.driver.word());
+        if let Some(steps) = &self.replay {
+            text.push_str("replay\n");
+            write_steps(&mut text, steps);
+        }
+        text
+    }
+
+    /// Reads the text form; `None` when it is not one.
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        let strategy = Config { name: Name::DepthFirst, preemptions: Preemptions::Unlimited, executions: None, seed: 0 };
+        let mut setup = Self { strategy, steps: 0, driver: Driver::Auto, replay: None };
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            let (key, value) = line.split_once(' ').unwrap_or((line, ""));
+            match key {
+                "strategy" => setup.strategy.name = value.parse().ok()?,
+                "preemptions" if value == "none" => setup.strategy.preemptions = Preemptions::Unlimited,
+                "preemptions" => setup.strategy.preemptions = Preemptions::AtMost(value.parse().ok()?),
+                "executions" => setup.strategy.executions = Some(value.parse().ok()?),
+                "seed" => setup.strategy.seed = value.parse().ok()?,
+                "steps" => setup.steps = value.parse().ok()?,
+                "driver" => setup.driver = Driver::from_word(value)?,
+                "replay" => setup.replay = Some(read_steps(&mut lines)?),
+                _ => return None,
+            }
+        }
+        Some(setup)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::event::KindCode;
+    use model::ids::{SiteKey, ThreadId};
+
+    #[test]
+    fn a_setup_reads_back_what_it_writes() {
+        let kind = KindCode::from_number(3).expect("a kind");
+        let step = TakenStep { thread: ThreadId(1), kind, site: Some(SiteKey(7)), ordinal: Some(9), picks: [1, 0].to_vec() };
+        let plain = TakenStep { thread: ThreadId(0), kind, site: None, ordinal: None, picks: Vec::new() };
+        for (preemptions, executions, replay) in
+            [(Preemptions::Unlimited, None, None), (Preemptions::AtMost(2), Some(10), Some([step, plain].to_vec()))]
+        {
+            let strategy = Config { name: Name::Random, preemptions, executions, seed: 7 };
+            let setup = Setup { strategy, steps: 5, driver: Driver::Fork, replay };
+            assert_eq!(Setup::from_text(&setup.to_text()), Some(setup));
+        }
+    }
+
+    #[test]
+    fn other_text_is_refused() {
+        for text in ["strategy fast", "colour red", "steps many", "replay\nt0", "replay\npick 1"] {
+            assert_eq!(Setup::from_text(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The page shared with the `atomfix` process, on the target's side.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write;
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use explorer::target::page::{BYTES, FOUND, Note, Phase, SETUP, Word};
+use explorer::target::setup::Setup;
+
+use crate::sys::call;
+use crate::sys::memory::map_file;
+
+static PAGE: AtomicUsize = AtomicUsize::new(0);
+
+/// Finds the page; whether there is one. Without it the process is not being explored.
+pub(crate) fn open(descriptor: i32) -> bool {
+    match map_file(descriptor, BYTES) {
+        Ok(address) => {
+            PAGE.store(address, Relaxed);
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+fn word(word: Word) -> Option<&'static AtomicU64> {
+    let page = PAGE.load(Relaxed);
+    if page == 0 {
+        return None;
+    }
+    let address: *const AtomicU64 = core::ptr::with_exposed_provenance(page + word.offset());
+    // SAFETY: the page is mapped, never unmapped, and words are accessed as atomics only.
+    Some(unsafe { &*address })
+}
+
+/// Sets a word.
+pub(crate) fn set(which: Word, value: u64) {
+    if let Some(word) = word(which) {
+        word.store(value, Relaxed);
+    }
+}
+
+/// Reads a word.
+pub(crate) fn get(which: Word) -> u64 {
+    word(which).map_or(0, |word| word.load(Relaxed))
+}
+
+/// Adds to a word.
+pub(crate) fn add(which: Word, value: u64) {
+    set(which, get(which) + value);
+}
+
+/// Raises a word to a value.
+pub(crate) fn raise(which: Word, value: u64) {
+    set(which, get(which).max(value));
+}
+
+/// Sets a bit of the notes.
+pub(crate) fn note(note: Note) {
+    set(Word::Notes, get(Word::Notes) | note.bit());
+}
+
+/// The setup that `atomfix` wrote.
+pub(crate) fn setup() -> Option<Setup> {
+    let page = PAGE.load(Relaxed);
+    let text: *const u8 = core::ptr::with_exposed_provenance(page + SETUP);
+    let mut bytes = Vec::new();
+    for index in 0..FOUND - SETUP {
+        // SAFETY: within the mapped page.
+        let at = unsafe { text.add(index) };
+        // SAFETY: as above; nobody writes to the setup any more.
+        match unsafe { at.read() } {
+            0 => break,
+            byte => bytes.push(byte),
+        }
+    }
+    Setup::from_text(core::str::from_utf8(&bytes).ok()?)
+}
+
+/// Appends to what was found. What does not fit is dropped whole, so that the text stays readable.
+pub(crate) fn report(text: &str) {
+    let used = usize::try_from(get(Word::FoundBytes)).unwrap_or(BYTES);
+    let page = PAGE.load(Relaxed);
+    if page == 0 || used + text.len() > BYTES - FOUND {
+        return;
+    }
+    let target: *mut u8 = core::ptr::with_exposed_provenance_mut(page + FOUND + used);
+    // SAFETY: the range lies within the page, and the engine alone writes to it.
+    unsafe { core::ptr::copy_nonoverlapping(text.as_ptr(), target, text.len()) };
+    set(Word::FoundBytes, (used + text.len()) as u64);
+}
+
+/// The engine is wrong: says so and ends the process.
+pub(crate) fn broken(message: &str) -> ! {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "broken {}", explorer::target::found::escape(message));
+    report(&text);
+    set(Word::Phase, Phase::Broken as u64);
+    call::exit_process(70)
+}
+
+/// As `broken`, for a panic.
+#[cfg(panic = "abort")]
+pub(crate) fn internal_error(info: &core::panic::PanicInfo<'_>) -> ! {
+    let mut text = String::new();
+    let _ = write!(text, "{info}");
+    broken(&text)
+}
+
+/// A symbol that every C library has is missing.
+pub(crate) fn missing_symbol() -> ! {
+    broken("the C library lacks a function that the gate stands in front of; a static executable cannot be explored")
+}

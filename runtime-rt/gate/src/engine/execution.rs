@@ -1,0 +1,265 @@
+//! One execution: the strategy says who goes on, the model performs the event, the fiber runs on to its next one.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::cell::{Cell, RefCell};
+use core::ffi::c_void;
+
+use explorer::strategy::{Choice, Pick, Point, Step, Strategy};
+use explorer::target::found::TakenStep;
+use explorer::target::page::{Note, Word};
+use explorer::threads::{MAX_THREADS, ThreadSet};
+use model::event::EventKind;
+use model::ids::{SiteKey, ThreadId};
+use model::report::FailureKind;
+
+use super::control;
+use super::failure::{Failed, deadlock};
+use super::fiber::{Engine, Fiber, Routine, Stop};
+use crate::gate::ask::Ask;
+use crate::gate::model::Life;
+use crate::sys::switch::{StackPointer, prepare};
+
+/// A step as it is kept for a schedule.
+#[derive(Clone, Copy)]
+pub(crate) struct Recorded {
+    thread: ThreadId,
+    kind: EventKind,
+    site: Option<SiteKey>,
+    ordinal: Option<u64>,
+}
+
+/// What is kept of an execution.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    /// Its steps.
+    pub(crate) steps: Vec<Recorded>,
+    /// Options taken: the number of the step, and the option.
+    picks: Vec<(usize, u32)>,
+    /// For a replay: by thread, which of its accesses are scheduling points. `None`: those to shared memory.
+    pub(crate) points: Option<Vec<Vec<u64>>>,
+}
+
+impl Recorder {
+    fn begin(&mut self) {
+        self.steps.clear();
+        self.picks.clear();
+    }
+
+    /// The steps in the form of a schedule.
+    pub(crate) fn taken(&self) -> Vec<TakenStep> {
+        let picks = |at| self.picks.iter().filter(|(step, _)| *step == at).map(|&(_, option)| option).collect();
+        let step = |(at, step): (usize, &Recorded)| TakenStep {
+            thread: step.thread,
+            kind: step.kind.code(),
+            site: step.site,
+            ordinal: step.ordinal,
+            picks: picks(at),
+        };
+        self.steps.iter().enumerate().map(step).collect()
+    }
+
+    /// Whether a replay has the `ordinal`-th access of the thread as a step. `None` when this is no replay.
+    pub(crate) fn wants(&self, thread: ThreadId, ordinal: u64) -> Option<bool> {
+        let points = self.points.as_ref()?;
+        Some(points.get(thread.index()).is_some_and(|points| points.binary_search(&ordinal).is_ok()))
+    }
+}
+
+/// How an execution ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Without a failure.
+    Passed,
+    /// With one.
+    Failed(Failed),
+    /// At the step limit: what would have followed is not known.
+    Cut(Failed),
+    /// The strategy gave it up.
+    Abandoned,
+    /// The strategy found it to differ from what it was to repeat.
+    Diverged,
+    /// It needs more parked threads and must be run again with them.
+    NeedLenders,
+}
+
+/// Runs one execution to its end. Does not tell the strategy of the end: the caller does, when the process survives it.
+pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) -> Ended {
+    begin(engine);
+    let mut current = None;
+    let ended = loop {
+        match step(engine, strategy, limit, current) {
+            Ok(thread) => current = Some(thread),
+            Err(ended) => break ended,
+        }
+    };
+    engine.come_home();
+    control::raise(Word::Threads, engine.model.borrow().threads.len() as u64);
+    ended
+}
+
+fn begin(engine: &Engine) {
+    engine.model.borrow_mut().begin();
+    engine.shadow.borrow_mut().begin();
+    engine.recorder.borrow_mut().begin();
+    engine.fibers.borrow_mut().clear();
+    add_fiber(engine, engine.initial, None);
+}
+
+/// Takes one step: who took it, or how the execution ended.
+fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Option<ThreadId>) -> Result<ThreadId, Ended> {
+    let enabled = enabled(engine)?;
+    if engine.recorder.borrow().steps.len() as u64 >= limit {
+        return Err(Ended::Cut(step_limit(engine, limit)));
+    }
+    let choice = {
+        let model = engine.model.borrow();
+        strategy.choose(&Point { current, enabled: &enabled, pending: &model.pending })
+    };
+    let thread = match choice {
+        Choice::Run(thread) if enabled.contains(thread) => thread,
+        Choice::Run(_) => control::broken("the strategy chose a thread that is not enabled"),
+        Choice::Abandon => return Err(Ended::Abandoned),
+        Choice::Diverged => return Err(Ended::Diverged),
+    };
+    let performed = {
+        let mut recorder = engine.recorder.borrow_mut();
+        let at = recorder.steps.len();
+        let mut pick = |pick: &Pick<'_>| {
+            let option = strategy.pick(pick);
+            recorder.picks.push((at, option));
+            option
+        };
+        engine.model.borrow_mut().perform(thread, &mut pick)
+    };
+    record(engine, thread, performed.event.kind);
+    strategy.executed(&Step { thread, event: performed.event });
+    control::add(Word::Steps, 1);
+    if performed.event.kind.is_timeout() {
+        control::note(Note::BoundedTimeouts);
+    }
+    if performed.event.kind == EventKind::Exit {
+        return Ok(thread);
+    }
+    match engine.resume(thread, performed.result) {
+        Stop::Point => Ok(thread),
+        Stop::Exited(0) => Err(Ended::Passed),
+        Stop::Exited(status) => {
+            let site = engine.fibers.borrow()[thread.index()].last_site.get();
+            let message = alloc::format!("the program ended with exit status {}", status & 0xff);
+            Err(Ended::Failed(Failed::new(FailureKind::ExitStatus, Some(thread), site, &message)))
+        }
+        Stop::Failed(failed) => Err(Ended::Failed(failed)),
+        Stop::NeedLenders => Err(Ended::NeedLenders),
+    }
+}
+
+/// Who can go on; when nobody can, whoever can be freed. `Err` when the execution is over.
+fn enabled(engine: &Engine) -> Result<ThreadSet, Ended> {
+    let mut model = engine.model.borrow_mut();
+    loop {
+        let enabled = model.enabled();
+        if !enabled.is_empty() {
+            return Ok(enabled);
+        }
+        if model.threads.iter().all(|thread| thread.life != Life::Alive) {
+            return Err(Ended::Passed);
+        }
+        if model.free_timeouts() {
+            continue;
+        }
+        if model.revoke_one() {
+            control::note(Note::Revocations);
+            control::add(Word::Revocations, 1);
+            continue;
+        }
+        return Err(Ended::Failed(deadlock(&model)));
+    }
+}
+
+fn record(engine: &Engine, thread: ThreadId, kind: EventKind) {
+    let site = engine.model.borrow().threads[thread.index()].request.site;
+    let ordinal = match kind {
+        EventKind::Access { .. } => Some(engine.fibers.borrow()[thread.index()].accesses.get()),
+        _ => None,
+    };
+    engine.recorder.borrow_mut().steps.push(Recorded { thread, kind, site, ordinal });
+}
+
+fn step_limit(engine: &Engine, limit: u64) -> Failed {
+    let last = engine.recorder.borrow().steps.last().copied();
+    let message = alloc::format!("the execution did not end within {limit} steps");
+    Failed::new(FailureKind::StepLimit, last.map(|step| step.thread), last.and_then(|step| step.site), &message)
+}
+
+/// In a fiber that creates a thread: gives it a number and a fiber. `None` when no parked thread is left to lend its own.
+pub(crate) fn create(engine: &Engine, routine: Routine) -> Option<(ThreadId, libc::pthread_t)> {
+    let thread = engine.fibers.borrow().len();
+    if thread >= MAX_THREADS {
+        control::note(Note::TooManyThreads);
+        let failed =
+            Failed::new(FailureKind::StepLimit, Some(engine.current()), None, "the execution creates more threads than can be explored");
+        engine.leave_for_good(Stop::Failed(failed));
+    }
+    let lender = engine.lenders.borrow().get(thread - 1).copied()?;
+    add_fiber(engine, lender, Some(routine));
+    let announced = engine.model.borrow_mut().announce();
+    Some((announced, lender.identity))
+}
+
+fn add_fiber(engine: &Engine, lender: super::lenders::Lender, routine: Option<Routine>) {
+    // SAFETY: a parked thread's free stack, or the initial thread's below our caller in `start`.
+    let stack: StackPointer = unsafe { prepare(lender.stack, entry) };
+    engine.fibers.borrow_mut().push(Box::new(Fiber {
+        stack: Cell::new(stack),
+        tls: lender.tls,
+        identity: lender.identity,
+        routine,
+        result: Cell::new(core::ptr::null_mut()),
+        forgotten: Cell::new(false),
+        accesses: Cell::new(0),
+        call_site: Cell::new(None),
+        last_site: Cell::new(None),
+        destructors: RefCell::default(),
+    }));
+}
+
+/// The first thing that a fiber runs.
+extern "C" fn entry() -> ! {
+    let Some(engine) = super::fiber::running() else { control::broken("a fiber runs without an engine") };
+    match engine.with_current(|fiber| fiber.routine) {
+        Some(routine) => {
+            let result = (routine.function)(routine.argument);
+            end_thread(engine, result)
+        }
+        None => {
+            let main = engine.main;
+            let status = (main.function)(main.count, main.arguments, main.environment);
+            end_process(engine, status)
+        }
+    }
+}
+
+/// In a fiber: the thread ends with this result.
+pub(crate) fn end_thread(engine: &Engine, result: *mut c_void) -> ! {
+    engine.with_current(|fiber| fiber.result.set(result));
+    run_destructors(engine);
+    crate::interpose::keys::destroy_values();
+    engine.point(Ask::Exit);
+    control::broken("a thread that had ended was resumed")
+}
+
+/// In a fiber: the process ends with this status, as by `exit`.
+pub(crate) fn end_process(engine: &Engine, status: i32) -> ! {
+    engine.point(Ask::ExitProcess);
+    run_destructors(engine);
+    crate::interpose::process::run_exit_handlers();
+    engine.leave_for_good(Stop::Exited(status))
+}
+
+/// Runs the destructors of the thread's variables, the newest first.
+fn run_destructors(engine: &Engine) {
+    while let Some(destructor) = engine.with_current(|fiber| fiber.destructors.borrow_mut().pop()) {
+        (destructor.function)(destructor.object);
+    }
+}

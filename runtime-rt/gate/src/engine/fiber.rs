@@ -1,0 +1,266 @@
+//! The engine's one instance, its fibers, and the ways between them.
+//!
+//! Everything is in the engine's arena and accessed through cells: one OS thread, so no two parts run at a time. No cell
+//! stays borrowed over a switch.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::cell::{Cell, RefCell};
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+use model::ids::{SiteKey, ThreadId};
+
+use super::execution::Recorder;
+use super::failure::Failed;
+use super::lenders::Lender;
+use crate::gate::ask::{Ask, Request};
+use crate::gate::model::Model;
+use crate::gate::shadow::Shadow;
+use crate::sys::switch::{StackPointer, TlsBase, set_tls_base, swap};
+
+/// A thread's routine and its argument.
+#[derive(Clone, Copy)]
+pub(crate) struct Routine {
+    /// What it runs.
+    pub(crate) function: extern "C" fn(*mut c_void) -> *mut c_void,
+    /// With what.
+    pub(crate) argument: *mut c_void,
+}
+
+/// A destructor of a thread-local variable.
+#[derive(Clone, Copy)]
+pub(crate) struct Destructor {
+    /// What it runs.
+    pub(crate) function: extern "C" fn(*mut c_void),
+    /// On what.
+    pub(crate) object: *mut c_void,
+}
+
+/// A program thread.
+pub(crate) struct Fiber {
+    /// Where it stands while it does not run.
+    pub(crate) stack: Cell<StackPointer>,
+    /// Its TLS block.
+    pub(crate) tls: TlsBase,
+    /// Its identity for the C library.
+    pub(crate) identity: libc::pthread_t,
+    /// What it runs; `None` for the initial thread.
+    pub(crate) routine: Option<Routine>,
+    /// What it returned.
+    pub(crate) result: Cell<*mut c_void>,
+    /// Whether it was joined or detached, so that its identity means nothing any more.
+    pub(crate) forgotten: Cell<bool>,
+    /// How many accesses it has made.
+    pub(crate) accesses: Cell<u64>,
+    /// Where its next modelled call stands.
+    pub(crate) call_site: Cell<Option<SiteKey>>,
+    /// The last site it passed.
+    pub(crate) last_site: Cell<Option<SiteKey>>,
+    /// Destructors of its thread-local variables, in order of registration.
+    pub(crate) destructors: RefCell<Vec<Destructor>>,
+}
+
+/// Why a fiber went back to the engine.
+#[derive(Default)]
+pub(crate) enum Stop {
+    /// It is at a scheduling point, or has ended.
+    #[default]
+    Point,
+    /// The process ends with this status.
+    Exited(i32),
+    /// Something went wrong.
+    Failed(Failed),
+    /// There is no parked thread left to lend its stack.
+    NeedLenders,
+}
+
+/// How the program's `main` is called.
+#[derive(Clone, Copy)]
+pub(crate) struct Main {
+    /// It.
+    pub(crate) function: extern "C" fn(i32, *mut *mut libc::c_char, *mut *mut libc::c_char) -> i32,
+    /// `argc`.
+    pub(crate) count: i32,
+    /// `argv`.
+    pub(crate) arguments: *mut *mut libc::c_char,
+    /// `envp`.
+    pub(crate) environment: *mut *mut libc::c_char,
+}
+
+/// The engine.
+pub(crate) struct Engine {
+    /// The program.
+    pub(crate) main: Main,
+    /// The initial thread's own TLS block and stack.
+    pub(crate) initial: Lender,
+    /// Where the engine stands while a fiber runs.
+    home: Cell<StackPointer>,
+    /// Who runs, or ran last.
+    current: Cell<ThreadId>,
+    /// Whether a fiber runs: whether interposed functions are called by the program, not by the engine.
+    active: Cell<bool>,
+    /// Whose TLS block is in place.
+    tls: Cell<TlsBase>,
+    /// By `ThreadId`.
+    #[expect(clippy::vec_box, reason = "a fiber leaves its stack pointer in its own memory, which must not move")]
+    pub(crate) fibers: RefCell<Vec<Box<Fiber>>>,
+    /// Parked threads.
+    pub(crate) lenders: RefCell<Vec<Lender>>,
+    /// The state of the execution.
+    pub(crate) model: RefCell<Model>,
+    /// Which memory is shared.
+    pub(crate) shadow: RefCell<Shadow>,
+    /// What happened so far in it.
+    pub(crate) recorder: RefCell<Recorder>,
+    /// Why the fiber that ran last stopped.
+    stop: RefCell<Stop>,
+    /// What the model answers to the request of the fiber that runs next.
+    reply: Cell<i32>,
+}
+
+static ENGINE: AtomicPtr<Engine> = AtomicPtr::new(core::ptr::null_mut());
+
+/// The engine, when a fiber of it runs: `None` before `main`, without control, and in the engine itself.
+#[inline]
+pub(crate) fn running() -> Option<&'static Engine> {
+    installed().filter(|engine| engine.active.get())
+}
+
+/// The engine.
+#[inline]
+pub(crate) fn installed() -> Option<&'static Engine> {
+    // SAFETY: set once, to a leaked box, or to null.
+    unsafe { ENGINE.load(Relaxed).as_ref() }
+}
+
+/// Takes the engine away: a child that the program forks runs without control.
+pub(crate) fn uninstall() {
+    ENGINE.store(core::ptr::null_mut(), Relaxed);
+}
+
+impl Engine {
+    /// Makes the engine and keeps it for ever.
+    pub(crate) fn install(main: Main, initial: Lender) -> &'static Self {
+        let engine = Box::leak(Box::new(Self {
+            main,
+            initial,
+            home: Cell::new(StackPointer(0)),
+            current: Cell::new(ThreadId(0)),
+            active: Cell::new(false),
+            tls: Cell::new(initial.tls),
+            fibers: RefCell::default(),
+            lenders: RefCell::default(),
+            model: RefCell::default(),
+            shadow: RefCell::default(),
+            recorder: RefCell::default(),
+            stop: RefCell::default(),
+            reply: Cell::new(0),
+        }));
+        ENGINE.store(engine, Relaxed);
+        engine
+    }
+
+    /// Who runs.
+    #[inline]
+    pub(crate) fn current(&self) -> ThreadId {
+        self.current.get()
+    }
+
+    /// Looks at the fiber that runs.
+    #[inline]
+    pub(crate) fn with_current<T>(&self, look: impl FnOnce(&Fiber) -> T) -> T {
+        look(&self.fibers.borrow()[self.current.get().index()])
+    }
+
+    /// In the engine: lets a fiber run until it comes back. `reply` is what its request is answered with.
+    pub(crate) fn resume(&self, thread: ThreadId, reply: i32) -> Stop {
+        let (stack, tls) = {
+            let fibers = self.fibers.borrow();
+            let fiber = &fibers[thread.index()];
+            (fiber.stack.get(), fiber.tls)
+        };
+        self.reply.set(reply);
+        self.current.set(thread);
+        super::heap::set_owner(thread);
+        self.put_in_place(tls);
+        self.active.set(true);
+        // SAFETY: the fiber stands there, and nobody else goes on from it.
+        unsafe { swap(self.home.as_ptr(), stack) };
+        self.active.set(false);
+        self.stop.take()
+    }
+
+    /// In the engine, after an execution: the initial thread's TLS block again, whose thread the kernel thinks we are.
+    pub(crate) fn come_home(&self) {
+        self.active.set(false);
+        self.put_in_place(self.initial.tls);
+        super::heap::set_owner(ThreadId(0));
+    }
+
+    fn put_in_place(&self, tls: TlsBase) {
+        if self.tls.replace(tls) != tls {
+            // SAFETY: it is the block of a parked thread or of the initial one.
+            unsafe { set_tls_base(tls) };
+        }
+    }
+
+    /// In a fiber: goes to the engine, and comes back when the engine resumes it.
+    pub(crate) fn leave(&self, stop: Stop) -> i32 {
+        *self.stop.borrow_mut() = stop;
+        let own = self.with_current(|fiber| fiber.stack.as_ptr());
+        // SAFETY: the engine stands at `home`, and the fiber is boxed: its cell does not move.
+        unsafe { swap(own, self.home.get()) };
+        self.reply.get()
+    }
+
+    /// In a fiber: goes to the engine for good.
+    pub(crate) fn leave_for_good(&self, stop: Stop) -> ! {
+        self.leave(stop);
+        super::control::broken("a fiber that had ended was resumed")
+    }
+
+    /// In a fiber: the site that the code has announced for its next modelled call.
+    pub(crate) fn take_site(&self) -> Option<SiteKey> {
+        self.with_current(|fiber| fiber.call_site.take())
+    }
+
+    /// In a fiber: a scheduling point. Returns when the request was granted and performed in the model: its result.
+    pub(crate) fn point(&self, ask: Ask) -> i32 {
+        self.point_at(self.take_site(), ask)
+    }
+
+    /// As `point`, for code that stands there.
+    pub(crate) fn point_at(&self, site: Option<SiteKey>, ask: Ask) -> i32 {
+        self.request(self.current.get(), Request { ask, site })
+    }
+
+    /// As `point`, with all of it given.
+    pub(crate) fn request(&self, me: ThreadId, request: Request) -> i32 {
+        {
+            let mut model = self.model.borrow_mut();
+            model.publish(me, request);
+            if model.is_alone() && may_be_silent(request.ask) && model.enabled().contains(me) {
+                // Nobody else lives: no choice, nothing for a schedule to say.
+                return model.perform(me, &mut |_| 0).result;
+            }
+        }
+        self.leave(Stop::Point)
+    }
+}
+
+/// Whether the request of the only thread needs no step of its own. Creation, ends and joins always have one, as strategies
+/// order threads by them; time passing has one so that it counts against the step limit.
+fn may_be_silent(ask: Ask) -> bool {
+    !matches!(
+        ask,
+        Ask::Start
+            | Ask::Exit
+            | Ask::ExitProcess
+            | Ask::Create { .. }
+            | Ask::Join { .. }
+            | Ask::Yield
+            | Ask::Sleep { .. }
+            | Ask::Waiting { .. }
+    )
+}

@@ -1,0 +1,74 @@
+//! The fork driver: each execution in a child of its own, which inherits the prepared process and leaves its result in the
+//! shared arena. The strategy lives there too, so that nothing is sent.
+
+use alloc::boxed::Box;
+use core::cell::RefCell;
+
+use explorer::strategy::Strategy;
+use explorer::target::page::Word;
+use model::report::FailureKind;
+
+use super::control;
+use super::execution::{self, Ended};
+use super::failure::Failed;
+use super::fiber::Engine;
+use crate::sys::call;
+
+/// Status of a child that left its result.
+const LEFT_RESULT: i32 = 0;
+
+/// Runs one execution in a child.
+pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) -> Ended {
+    let result: Box<RefCell<Option<Ended>>> = Box::default();
+    match fork() {
+        0 => {
+            let ended = execution::execute(engine, strategy, limit);
+            *result.borrow_mut() = Some(ended);
+            call::exit_process(0)
+        }
+        child if child > 0 => {
+            control::set(Word::Child, u64::from(child.unsigned_abs()));
+            let status = call::wait_for(child);
+            control::set(Word::Child, 0);
+            engine.come_home();
+            match (result.take(), status) {
+                (Some(ended), Ok(status)) if status == LEFT_RESULT => ended,
+                (_, Ok(status)) => Ended::Failed(died(engine, status)),
+                (_, Err(error)) => control::broken(&alloc::format!("waiting for a child failed: errno {}", error.0)),
+            }
+        }
+        _ => control::broken("fork failed: too many processes, or too little memory"),
+    }
+}
+
+unsafe extern "C" {
+    /// `fork` without its handlers, which would reset the parked threads whose TLS blocks we borrow.
+    fn _Fork() -> libc::pid_t;
+}
+
+fn fork() -> libc::pid_t {
+    // SAFETY: the child uses only what it inherits.
+    unsafe { _Fork() }
+}
+
+/// What went wrong when the child died on its own.
+fn died(engine: &Engine, status: i32) -> Failed {
+    let (thread, site) = match engine.fibers.try_borrow() {
+        Ok(fibers) => (Some(engine.current()), fibers.get(engine.current().index()).and_then(|fiber| fiber.last_site.get())),
+        Err(_) => control::broken("the program died inside the engine"),
+    };
+    if libc::WIFSIGNALED(status) {
+        let signal = libc::WTERMSIG(status);
+        if signal == libc::SIGKILL && control::get(Word::Killed) == control::get(Word::Executions) {
+            return Failed::new(
+                FailureKind::StepLimit,
+                thread,
+                site,
+                "the program neither ended nor reached a scheduling point within the time limit",
+            );
+        }
+        return Failed::new(FailureKind::Signal, thread, site, &super::signals::message(signal, None));
+    }
+    let message = alloc::format!("the program ended with exit status {}", libc::WEXITSTATUS(status));
+    Failed::new(FailureKind::ExitStatus, thread, site, &message)
+}

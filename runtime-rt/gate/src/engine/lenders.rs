@@ -1,0 +1,69 @@
+//! Parked threads: real ones, created once and asleep for ever, which lend fibers their TLS blocks and stacks.
+//!
+//! A fiber then *is* that thread as far as the C library knows: `errno`, `__thread`, exceptions, `pthread_self` and the
+//! bounds of the stack are right. A TLS block is lent once an execution, so that a thread never finds another's leavings.
+
+use alloc::vec::Vec;
+use core::ffi::c_void;
+use core::sync::atomic::{
+    AtomicUsize,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+use crate::sys::call;
+use crate::sys::real::{Real, real};
+use crate::sys::switch::{TlsBase, tls_base};
+
+/// What a parked thread lends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lender {
+    /// Its TLS block.
+    pub(crate) tls: TlsBase,
+    /// The end of its free stack.
+    pub(crate) stack: usize,
+    /// Its identity for the C library.
+    pub(crate) identity: libc::pthread_t,
+}
+
+/// Where a new thread leaves what it lends, one at a time.
+static TLS: AtomicUsize = AtomicUsize::new(0);
+static STACK: AtomicUsize = AtomicUsize::new(0);
+
+/// Left free below the parked frame: more than the red zone.
+const GAP: usize = 512;
+
+pub(crate) static CREATE: Real = Real::new(c"pthread_create");
+
+/// Creates parked threads until there are `count`. Returns how many there are, fewer when the system has no more.
+pub(crate) fn ensure(lenders: &mut Vec<Lender>, count: usize) -> usize {
+    let before = call::block_signals();
+    while lenders.len() < count {
+        let mut identity: libc::pthread_t = 0;
+        TLS.store(0, Relaxed);
+        type Routine = extern "C" fn(*mut c_void) -> *mut c_void;
+        let created = real!(
+            CREATE,
+            fn(*mut libc::pthread_t, *const libc::pthread_attr_t, Routine, *mut c_void) -> i32,
+            &raw mut identity,
+            core::ptr::null(),
+            park as Routine,
+            core::ptr::null_mut()
+        );
+        if created != 0 {
+            break;
+        }
+        while TLS.load(Acquire) == 0 {
+            call::yield_processor();
+        }
+        lenders.push(Lender { tls: TlsBase(TLS.load(Relaxed)), stack: STACK.load(Relaxed), identity });
+    }
+    call::restore_signals(before);
+    lenders.len()
+}
+
+extern "C" fn park(_: *mut c_void) -> *mut c_void {
+    let here = 0_u8;
+    STACK.store((&raw const here).expose_provenance() - GAP - 256, Relaxed);
+    TLS.store(tls_base().0, Release);
+    call::sleep_for_ever()
+}

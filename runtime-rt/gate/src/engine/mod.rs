@@ -1,0 +1,18 @@
+//! The engine: fibers, executions and how they are started.
+//!
+//! From start to end: `start` takes over before `main`; `control` is the page shared with the `atomfix` process; `lenders`
+//! are parked threads that lend their TLS blocks and stacks; `fiber` is a program thread on a lent stack; `execution` runs
+//! one execution; `explore` runs them all, by forking (`fork`) or by restoring (`restore`); `failure` says what went wrong.
+//! `arena` is the engine's memory, `heap` the program's.
+
+pub(crate) mod arena;
+pub(crate) mod control;
+pub(crate) mod execution;
+pub(crate) mod explore;
+pub(crate) mod failure;
+pub(crate) mod fiber;
+pub(crate) mod fork;
+pub(crate) mod heap;
+pub(crate) mod lenders;
+pub(crate) mod signals;
+pub(crate) mod start;

@@ -1,0 +1,106 @@
+//! Taking over before `main`: constructors have run, no thread of the program has been created.
+
+use core::ffi::c_void;
+
+use explorer::target::page::{Note, Phase, Word};
+
+use super::fiber::{Engine, Main};
+use super::lenders::Lender;
+use super::{control, explore, signals};
+use crate::sys::memory::{Sharing, map};
+use crate::sys::real::{Real, real};
+use crate::sys::switch::{StackPointer, detect, prepare, swap, tls_base};
+
+type MainFunction = extern "C" fn(i32, *mut *mut libc::c_char, *mut *mut libc::c_char) -> i32;
+
+static REAL: Real = Real::new(c"__libc_start_main");
+
+/// The program's `main`, until we know whether it is to be explored.
+static MAIN: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
+
+/// What the C library's start-up code calls: passes on, with our own `main` in the place of the program's.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn __libc_start_main(
+    main: MainFunction,
+    count: i32,
+    arguments: *mut *mut libc::c_char,
+    init: *mut c_void,
+    fini: *mut c_void,
+    rtld_fini: *mut c_void,
+    stack_end: *mut c_void,
+) -> i32 {
+    MAIN.store(main as usize, core::sync::atomic::Ordering::Relaxed);
+    real!(
+        REAL,
+        fn(MainFunction, i32, *mut *mut libc::c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> i32,
+        gated_main as MainFunction,
+        count,
+        arguments,
+        init,
+        fini,
+        rtld_fini,
+        stack_end
+    )
+}
+
+const ENGINE_STACK: usize = 1 << 20;
+
+extern "C" fn gated_main(count: i32, arguments: *mut *mut libc::c_char, environment: *mut *mut libc::c_char) -> i32 {
+    let address = MAIN.load(core::sync::atomic::Ordering::Relaxed);
+    // SAFETY: the start-up code gave this very function as `main`.
+    let function = unsafe { core::mem::transmute::<usize, MainFunction>(address) };
+    match page_descriptor() {
+        Some(descriptor) if control::open(descriptor) => {
+            crate::sys::call::close(descriptor);
+            take_over(Main { function, count, arguments, environment })
+        }
+        _ => function(count, arguments, environment),
+    }
+}
+
+/// The descriptor that the environment names, which is then taken out of it: the program is to see its own environment.
+fn page_descriptor() -> Option<i32> {
+    // SAFETY: before `main`, no thread of the program runs.
+    let value = unsafe { libc::getenv(c"ATOMFIX_CHECK".as_ptr()) };
+    if value.is_null() {
+        return None;
+    }
+    // SAFETY: the environment's strings end with a zero.
+    let text = unsafe { core::ffi::CStr::from_ptr(value) };
+    let descriptor = text.to_str().ok()?.parse().ok()?;
+    // SAFETY: as above.
+    unsafe { libc::unsetenv(c"ATOMFIX_CHECK".as_ptr()) };
+    Some(descriptor)
+}
+
+fn take_over(main: Main) -> ! {
+    detect();
+    let here = 0_u8;
+    // Fibers of the initial thread begin below this frame, which is never left.
+    let stack = (&raw const here).expose_provenance() - 4096;
+    // SAFETY: asks for the caller's own identity.
+    let identity = unsafe { libc::pthread_self() };
+    Engine::install(main, Lender { tls: tls_base(), stack, identity });
+    if crate::interpose::threads::created_early() {
+        control::note(Note::EarlyThread);
+    }
+    let Ok(own) = map(ENGINE_STACK, Sharing::Private) else { control::broken("no memory for the engine's stack") };
+    let mut nowhere = StackPointer(0);
+    // SAFETY: the end of a stack that was just mapped.
+    let engine = unsafe { prepare(own + ENGINE_STACK, on_own_stack) };
+    // SAFETY: it was just prepared.
+    unsafe { swap(&raw mut nowhere, engine) };
+    control::broken("the engine came to an end")
+}
+
+extern "C" fn on_own_stack() -> ! {
+    let Some(engine) = super::fiber::installed() else { control::broken("the engine is not installed") };
+    signals::install();
+    match control::setup() {
+        Some(setup) => explore::explore(engine, &setup),
+        None => {
+            control::set(Word::Phase, Phase::Broken as u64);
+            control::broken("the setup is not one that this engine reads")
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What a thread asks for at a scheduling point, as the interposed function or hook says it.
+
+use model::event::Range;
+use model::ids::{SiteKey, ThreadId};
+use model::pair::Rw;
+
+use super::injected::Hold;
+use super::lock::LockKind;
+
+/// Whether a wait has an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// It waits as long as it takes.
+    Forever,
+    /// It may give up at this virtual time.
+    Deadline(Nanoseconds),
+}
+
+/// A point of virtual time, or a span of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Nanoseconds(pub(crate) u64);
+
+/// What a thread wants to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// Begin.
+    Start,
+    /// End.
+    Exit,
+    /// End the process.
+    ExitProcess,
+    /// Bring a new thread to life.
+    Create { child: ThreadId },
+    /// Wait for a thread's end.
+    Join { child: ThreadId },
+    /// Touch memory.
+    Access { range: Range, rw: Rw, atomic: bool },
+    /// Lock a mutex, spin lock, or the write side of a reader-writer lock.
+    Lock { lock: Range, kind: LockKind, until: Until },
+    /// Lock it if it is free.
+    TryLock { lock: Range, kind: LockKind },
+    /// Lock the read side.
+    ReadLock { lock: Range, until: Until },
+    /// Lock the read side if there is no writer.
+    TryReadLock { lock: Range },
+    /// Unlock.
+    Unlock { lock: Range, kind: LockKind },
+    /// Begin to wait on a condition.
+    WaitRelease { condition: Range, mutex: Range, kind: LockKind },
+    /// Wait to be woken, and take the mutex then.
+    Waiting { condition: Range, mutex: Range, kind: LockKind, until: Until },
+    /// Take the mutex after a wait that timed out.
+    Reacquire { mutex: Range, kind: LockKind },
+    /// Wake one waiter.
+    Signal { condition: Range },
+    /// Wake all waiters.
+    Broadcast { condition: Range },
+    /// Take from a semaphore, which has this count if it is not known yet.
+    SemWait { semaphore: Range, count: u32, until: Until },
+    /// Take from it if there is something.
+    SemTryWait { semaphore: Range, count: u32 },
+    /// Add to it.
+    SemPost { semaphore: Range, count: u32 },
+    /// Arrive at a barrier.
+    BarrierArrive { barrier: Range },
+    /// Leave it, once all have arrived.
+    BarrierLeave { barrier: Range },
+    /// Enter `once`, which is done already if it is not known yet and `done`.
+    OnceEnter { once: Range, done: bool },
+    /// End its routine.
+    OnceLeave { once: Range },
+    /// Take an injected lock.
+    Acquire { hold: Hold },
+    /// Let others run.
+    Yield,
+    /// Sleep.
+    Sleep { span: Nanoseconds },
+}
+
+/// A request with the code that makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// What.
+    pub(crate) ask: Ask,
+    /// Where.
+    pub(crate) site: Option<SiteKey>,
+}

@@ -1,0 +1,167 @@
+//! The model of injected locks: modes R, U and X, re-entrant, released by origin.
+//!
+//! A hold belongs to a thread and a frame; its origin is the label of the newest acquisition in that frame. Releasing and
+//! degrading act only when the label matches. The strongest of a thread's holds counts against other threads.
+//!
+//! Releases are no scheduling points: nobody can see an injected lock except by waiting for it, so every schedule in
+//! which others run before a release equals one in which they run after it.
+
+use alloc::vec::Vec;
+
+use model::ids::{Label, ThreadId};
+use model::pair::Mode;
+
+/// One hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hold {
+    /// Address of the lock.
+    pub(crate) lock: u64,
+    /// Who holds it.
+    pub(crate) thread: ThreadId,
+    /// The activation that acquired it.
+    pub(crate) frame: u64,
+    /// The newest acquisition in that frame.
+    pub(crate) label: Label,
+    /// How strongly.
+    pub(crate) mode: Mode,
+}
+
+/// All holds of one execution.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Holds {
+    holds: Vec<Hold>,
+}
+
+impl Holds {
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.holds.clear();
+    }
+
+    /// Whether the thread's own holds of the lock already are as strong.
+    pub(crate) fn covers(&self, thread: ThreadId, lock: u64, mode: Mode) -> bool {
+        self.holds.iter().any(|hold| hold.lock == lock && hold.thread == thread && hold.mode >= mode)
+    }
+
+    /// Whether the thread can take the lock in this mode beside all other threads' holds.
+    pub(crate) fn can_acquire(&self, thread: ThreadId, lock: u64, mode: Mode) -> bool {
+        self.in_the_way(thread, lock, mode).next().is_none()
+    }
+
+    /// Other threads that hold the lock in a mode that is not compatible.
+    pub(crate) fn in_the_way(&self, thread: ThreadId, lock: u64, mode: Mode) -> impl Iterator<Item = ThreadId> + '_ {
+        self.holds
+            .iter()
+            .filter(move |hold| hold.lock == lock && hold.thread != thread && !hold.mode.compatible(mode))
+            .map(|hold| hold.thread)
+    }
+
+    /// Takes the lock, or strengthens the frame's hold of it, when `can_acquire`.
+    pub(crate) fn acquire(&mut self, new: Hold) {
+        let same = |hold: &&mut Hold| hold.lock == new.lock && hold.thread == new.thread && hold.frame == new.frame;
+        match self.holds.iter_mut().find(same) {
+            Some(hold) => {
+                hold.label = new.label;
+                hold.mode = hold.mode.max(new.mode);
+            }
+            None => self.holds.push(new),
+        }
+    }
+
+    /// Ends the frame's hold if it comes from this label.
+    pub(crate) fn release(&mut self, thread: ThreadId, lock: u64, label: Label, frame: u64) {
+        self.holds.retain(|hold| !(hold.lock == lock && hold.thread == thread && hold.frame == frame && hold.label == label));
+    }
+
+    /// Weakens the frame's hold to R under the same condition.
+    pub(crate) fn degrade(&mut self, thread: ThreadId, lock: u64, label: Label, frame: u64) {
+        for hold in &mut self.holds {
+            if hold.lock == lock && hold.thread == thread && hold.frame == frame && hold.label == label {
+                hold.mode = Mode::R;
+            }
+        }
+    }
+
+    /// The frame is gone: ends its holds.
+    pub(crate) fn unwind(&mut self, thread: ThreadId, frame: u64) {
+        self.holds.retain(|hold| !(hold.thread == thread && hold.frame == frame));
+    }
+
+    /// The thread is about to block, or has ended: ends all its holds.
+    pub(crate) fn give_up(&mut self, thread: ThreadId) {
+        self.holds.retain(|hold| hold.thread != thread);
+    }
+
+    /// Takes the lock from everyone who is in this thread's way; whether there was anyone.
+    pub(crate) fn revoke(&mut self, thread: ThreadId, lock: u64, mode: Mode) -> bool {
+        let before = self.holds.len();
+        self.holds.retain(|hold| !(hold.lock == lock && hold.thread != thread && !hold.mode.compatible(mode)));
+        self.holds.len() != before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: ThreadId = ThreadId(0);
+    const B: ThreadId = ThreadId(1);
+
+    fn hold(thread: ThreadId, frame: u64, label: u32, mode: Mode) -> Hold {
+        Hold { lock: 64, thread, frame, label: Label(label), mode }
+    }
+
+    #[test]
+    fn modes_exclude_other_threads_only() {
+        let mut holds = Holds::default();
+        holds.acquire(hold(A, 1, 0, Mode::U));
+        assert!(holds.can_acquire(B, 64, Mode::R));
+        assert!(!holds.can_acquire(B, 64, Mode::U));
+        assert!(holds.can_acquire(A, 64, Mode::X));
+        holds.acquire(hold(B, 2, 1, Mode::R));
+        assert!(!holds.can_acquire(A, 64, Mode::X));
+        assert_eq!(holds.in_the_way(A, 64, Mode::X).collect::<Vec<_>>(), [B]);
+    }
+
+    #[test]
+    fn a_release_acts_only_for_the_newest_label_of_its_frame() {
+        let mut holds = Holds::default();
+        holds.acquire(hold(A, 1, 0, Mode::X));
+        holds.acquire(hold(A, 1, 7, Mode::R));
+        holds.release(A, 64, Label(0), 1);
+        assert!(holds.covers(A, 64, Mode::X));
+        holds.release(A, 64, Label(7), 2);
+        assert!(holds.covers(A, 64, Mode::X));
+        holds.release(A, 64, Label(7), 1);
+        assert!(!holds.covers(A, 64, Mode::R));
+    }
+
+    #[test]
+    fn a_degraded_hold_lets_readers_in() {
+        let mut holds = Holds::default();
+        holds.acquire(hold(A, 1, 0, Mode::X));
+        holds.degrade(A, 64, Label(0), 1);
+        assert!(holds.can_acquire(B, 64, Mode::R));
+        assert!(!holds.can_acquire(B, 64, Mode::X));
+    }
+
+    #[test]
+    fn unwinding_ends_one_frame_and_giving_up_all() {
+        let mut holds = Holds::default();
+        holds.acquire(hold(A, 1, 0, Mode::R));
+        holds.acquire(hold(A, 2, 0, Mode::X));
+        holds.unwind(A, 2);
+        assert!(holds.covers(A, 64, Mode::R) && !holds.covers(A, 64, Mode::X));
+        holds.give_up(A);
+        assert!(holds.can_acquire(B, 64, Mode::X));
+    }
+
+    #[test]
+    fn revoking_ends_exactly_the_holds_in_the_way() {
+        let mut holds = Holds::default();
+        holds.acquire(hold(A, 1, 0, Mode::U));
+        assert!(!holds.revoke(B, 64, Mode::R));
+        assert!(holds.revoke(B, 64, Mode::X));
+        assert!(holds.can_acquire(B, 64, Mode::X));
+    }
+}

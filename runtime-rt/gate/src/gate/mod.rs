@@ -1,0 +1,16 @@
+//! The gate: what a thread may do at a scheduling point.
+//!
+//! In reading order: synchronization objects (`lock`, `waiting`, `injected`) and where they are found (`objects`); what a
+//! thread asks for (`ask`); the model of all of it, which says who is enabled (`model`) and performs events (`perform`); which plain
+//! accesses are scheduling points (`shadow`).
+//!
+//! All of this is plain data and functions, tested without fibers.
+
+pub(crate) mod ask;
+pub(crate) mod injected;
+pub(crate) mod lock;
+pub(crate) mod model;
+pub(crate) mod objects;
+pub(crate) mod perform;
+pub(crate) mod shadow;
+pub(crate) mod waiting;

@@ -1,0 +1,338 @@
+//! The model of one execution: what every thread is about to do, whether it can, and what happens when it does.
+//!
+//! Enabledness is exact: a thread that the model says is enabled never blocks. Time is virtual: it passes only by sleeping
+//! and by time-outs. A wait with a deadline may time out at any moment, but only once until another thread changes
+//! something; otherwise loops of timed waits would go on for ever.
+//!
+//! Not handled: time-outs that are impossible in real time because another thread's deadline comes first are explored too.
+
+use alloc::vec::Vec;
+
+use explorer::threads::ThreadSet;
+use model::event::{Event, EventKind, Range};
+use model::ids::{ObjectId, ThreadId};
+
+use super::ask::{Ask, Nanoseconds, Request, Until};
+use super::injected::Holds;
+use super::lock::{Lock, LockKind};
+use super::objects::{Objects, State};
+use super::waiting::{Barrier, Condition, Once};
+
+/// Where virtual time begins, so that the wall clock shows a plausible date.
+pub(super) const EPOCH: Nanoseconds = Nanoseconds(1_700_000_000_000_000_000);
+
+/// How far a thread has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Life {
+    /// Its creator has its number but has not created it yet.
+    Unborn,
+    /// It is about to do what it asked for.
+    Alive,
+    /// It has ended.
+    Ended,
+}
+
+/// One thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Thread {
+    /// How far it has come.
+    pub(crate) life: Life,
+    /// What it asks for.
+    pub(crate) request: Request,
+    /// The object that the request is about.
+    pub(super) object: Option<ObjectId>,
+    /// The mutex of a wait.
+    pub(super) mutex: Option<ObjectId>,
+    /// Whether a waiting thread has been woken, or may leave its barrier.
+    pub(super) woken: bool,
+    /// How many changes it has made itself.
+    pub(super) own_changes: u64,
+    /// How many changes others had made when it last timed out.
+    pub(super) timed_out_at: Option<u64>,
+    /// How many changes others had made when it was found to spin: it has nothing to do until there are more.
+    pub(super) spinning_at: Option<u64>,
+}
+
+/// The state of one execution.
+#[derive(Default)]
+pub(crate) struct Model {
+    /// By `ThreadId`.
+    pub(crate) threads: Vec<Thread>,
+    /// By `ThreadId`: what each living thread is about to do.
+    pub(crate) pending: Vec<Option<Event>>,
+    /// Synchronization objects.
+    pub(crate) objects: Objects,
+    /// Injected locks.
+    pub(crate) holds: Holds,
+    /// Virtual time since the beginning.
+    pub(super) clock: Nanoseconds,
+    /// How many changes of shared state there were.
+    pub(super) changes: u64,
+    /// How many threads live.
+    pub(super) living: u32,
+    /// Who is ending the process.
+    pub(super) exiting: Option<ThreadId>,
+}
+
+impl Model {
+    /// Forgets everything and begins with one thread.
+    pub(crate) fn begin(&mut self) {
+        self.threads.clear();
+        self.pending.clear();
+        self.objects.clear();
+        self.holds.clear();
+        self.clock = Nanoseconds(0);
+        self.changes = 0;
+        self.living = 1;
+        self.exiting = None;
+        self.announce();
+        self.threads[0].life = Life::Alive;
+        self.pending[0] = Some(event(EventKind::Start, None, None));
+    }
+
+    /// Gives a thread that is about to be created its number.
+    pub(crate) fn announce(&mut self) -> ThreadId {
+        let thread = ThreadId::new(self.threads.len());
+        self.threads.push(Thread {
+            life: Life::Unborn,
+            request: Request { ask: Ask::Start, site: None },
+            object: None,
+            mutex: None,
+            woken: false,
+            own_changes: 0,
+            timed_out_at: None,
+            spinning_at: None,
+        });
+        self.pending.push(None);
+        thread
+    }
+
+    /// Whether the thread has ended.
+    pub(crate) fn has_ended(&self, thread: ThreadId) -> bool {
+        self.threads[thread.index()].life == Life::Ended
+    }
+
+    /// Whether only one thread lives: nothing it does can be seen by another.
+    #[inline]
+    pub(crate) fn is_alone(&self) -> bool {
+        self.living == 1
+    }
+
+    /// Virtual time.
+    pub(crate) fn now(&self) -> Nanoseconds {
+        Nanoseconds(EPOCH.0 + self.clock.0)
+    }
+
+    /// What a deadline in wall-clock time is in virtual time, and the other way round: they run together.
+    pub(crate) fn advance(&mut self, span: Nanoseconds) {
+        self.clock.0 = self.clock.0.saturating_add(span.0);
+    }
+
+    /// How many changes others than this thread have made.
+    pub(crate) fn changes_by_others(&self, thread: ThreadId) -> u64 {
+        self.changes - self.threads[thread.index()].own_changes
+    }
+
+    /// The thread goes round in a circle: it is not enabled until another one changes something.
+    pub(crate) fn spins(&mut self, thread: ThreadId) {
+        self.threads[thread.index()].spinning_at = Some(self.changes_by_others(thread));
+    }
+
+    /// When nobody is enabled: lets threads time out once more; whether that was anything.
+    pub(crate) fn free_timeouts(&mut self) -> bool {
+        let mut any = false;
+        for thread in &mut self.threads {
+            any |= thread.life == Life::Alive && thread.timed_out_at.take().is_some();
+        }
+        any
+    }
+
+    /// Whether the thread goes round in a circle with nothing changing.
+    pub(crate) fn is_spinning(&self, thread: ThreadId) -> bool {
+        self.threads[thread.index()].spinning_at == Some(self.changes_by_others(thread))
+    }
+
+    /// When nobody is enabled: takes an injected lock from whoever is in the way of the first thread that waits for one;
+    /// whether there was one.
+    pub(crate) fn revoke_one(&mut self) -> bool {
+        let waiting = self.threads.iter().enumerate().filter(|(_, thread)| thread.life == Life::Alive);
+        let wanted = waiting.filter_map(|(index, thread)| match thread.request.ask {
+            Ask::Acquire { hold } => Some((ThreadId::new(index), hold)),
+            _ => None,
+        });
+        let wanted: Vec<_> = wanted.collect();
+        wanted.into_iter().any(|(thread, hold)| self.holds.revoke(thread, hold.lock, hold.mode))
+    }
+
+    /// Whom a thread waits for, where that is certain threads: holders of a lock, a thread to join.
+    pub(crate) fn waits_for(&self, thread: ThreadId) -> Vec<ThreadId> {
+        let entry = &self.threads[thread.index()];
+        if entry.life != Life::Alive || self.is_free(thread) {
+            return Vec::new();
+        }
+        let holders = |object: Option<ObjectId>| match object.map(|id| &self.objects.get(id).state) {
+            Some(State::Lock(lock)) => lock.holders().collect(),
+            _ => Vec::new(),
+        };
+        match entry.request.ask {
+            Ask::Lock { .. } | Ask::ReadLock { .. } => holders(entry.object),
+            Ask::Waiting { .. } if entry.woken => holders(entry.mutex),
+            Ask::Reacquire { .. } => holders(entry.mutex),
+            Ask::Join { child } => [child].into(),
+            Ask::Acquire { hold } => self.holds.in_the_way(thread, hold.lock, hold.mode).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// A thread asks for something.
+    pub(crate) fn publish(&mut self, thread: ThreadId, request: Request) {
+        let objects = &mut self.objects;
+        let free = |kind| move || State::Lock(Lock::new(kind));
+        let (object, mutex) = match request.ask {
+            Ask::Lock { lock, kind, .. } | Ask::TryLock { lock, kind } | Ask::Unlock { lock, kind } => {
+                (Some(objects.at(lock, free(kind))), None)
+            }
+            Ask::ReadLock { lock, .. } | Ask::TryReadLock { lock } => (Some(objects.at(lock, free(LockKind::ReadWrite))), None),
+            Ask::WaitRelease { condition, mutex, kind } | Ask::Waiting { condition, mutex, kind, .. } => {
+                let mutex = objects.at(mutex, free(kind));
+                (Some(objects.at(condition, || State::Condition(Condition::default()))), Some(mutex))
+            }
+            Ask::Reacquire { mutex, kind } => (None, Some(objects.at(mutex, free(kind)))),
+            Ask::Signal { condition } | Ask::Broadcast { condition } => {
+                (Some(objects.at(condition, || State::Condition(Condition::default()))), None)
+            }
+            Ask::SemWait { semaphore, count, .. } | Ask::SemTryWait { semaphore, count } | Ask::SemPost { semaphore, count } => {
+                (Some(objects.at(semaphore, || State::Semaphore(count))), None)
+            }
+            Ask::BarrierArrive { barrier } | Ask::BarrierLeave { barrier } => {
+                (Some(objects.at(barrier, || State::Barrier(Barrier { size: 1, arrived: Vec::new() }))), None)
+            }
+            Ask::OnceEnter { once, done } => (Some(objects.at(once, || State::Once(if done { Once::Done } else { Once::New }))), None),
+            Ask::OnceLeave { once } => (Some(objects.at(once, || State::Once(Once::New))), None),
+            _ => (None, None),
+        };
+        let entry = &mut self.threads[thread.index()];
+        entry.request = request;
+        entry.object = object;
+        entry.mutex = mutex;
+        if matches!(request.ask, Ask::WaitRelease { .. } | Ask::BarrierArrive { .. }) {
+            entry.woken = false;
+        }
+        self.pending[thread.index()] = Some(self.event_of(thread));
+    }
+
+    /// Brings waits up to date and says who is enabled.
+    pub(crate) fn enabled(&mut self) -> ThreadSet {
+        let mut enabled = ThreadSet::EMPTY;
+        for index in 0..self.threads.len() {
+            let thread = ThreadId::new(index);
+            if self.threads[index].life != Life::Alive {
+                continue;
+            }
+            if is_flexible(self.threads[index].request.ask) {
+                self.pending[index] = Some(self.event_of(thread));
+            }
+            if self.is_enabled(thread) {
+                enabled.insert(thread);
+            }
+        }
+        match self.exiting {
+            Some(thread) if enabled.contains(thread) => ThreadSet::one(thread),
+            _ => enabled,
+        }
+    }
+
+    /// What the thread's request is as an event, as things are now.
+    pub(super) fn event_of(&self, thread: ThreadId) -> Event {
+        let entry = &self.threads[thread.index()];
+        let range_of = |object: Option<ObjectId>| object.map(|id| self.objects.get(id).range);
+        let on = |kind| (kind, range_of(entry.object), entry.object);
+        let on_mutex = |kind| (kind, range_of(entry.mutex), entry.mutex);
+        let or_timeout = |until, kind| if until == Until::Forever || self.is_free(thread) { kind } else { EventKind::LockTimeout };
+        let (kind, range, object) = match entry.request.ask {
+            Ask::Start => (EventKind::Start, None, None),
+            Ask::Exit => (EventKind::Exit, None, None),
+            Ask::ExitProcess => (EventKind::ExitProcess, None, None),
+            Ask::Create { child } => (EventKind::Create { child }, None, None),
+            Ask::Join { child } => (EventKind::Join { child }, None, None),
+            Ask::Access { range, rw, atomic } => (EventKind::Access { rw, atomic }, Some(range), None),
+            Ask::Lock { until, .. } => on(or_timeout(until, EventKind::Lock)),
+            Ask::TryLock { .. } => on(EventKind::TryLock),
+            Ask::ReadLock { until, .. } => on(or_timeout(until, EventKind::ReadLock)),
+            Ask::TryReadLock { .. } => on(EventKind::TryReadLock),
+            Ask::Unlock { .. } => on(EventKind::Unlock),
+            Ask::WaitRelease { mutex, .. } => on(EventKind::WaitRelease { mutex }),
+            Ask::Waiting { .. } if entry.woken => on_mutex(EventKind::WaitReacquire),
+            Ask::Waiting { until: Until::Deadline(_), .. } => on(EventKind::WaitTimeout),
+            Ask::Waiting { .. } => on(EventKind::Waiting),
+            Ask::Reacquire { .. } => on_mutex(EventKind::WaitReacquire),
+            Ask::Signal { .. } => on(EventKind::Signal),
+            Ask::Broadcast { .. } => on(EventKind::Broadcast),
+            Ask::SemWait { until, .. } => on(or_timeout(until, EventKind::SemWait)),
+            Ask::SemTryWait { .. } => on(EventKind::SemTryWait),
+            Ask::SemPost { .. } => on(EventKind::SemPost),
+            Ask::BarrierArrive { .. } => on(EventKind::BarrierArrive),
+            Ask::BarrierLeave { .. } => on(EventKind::BarrierLeave),
+            Ask::OnceEnter { .. } => on(EventKind::OnceEnter),
+            Ask::OnceLeave { .. } => on(EventKind::OnceLeave),
+            Ask::Acquire { hold } => {
+                let range = Range { address: hold.lock, length: INJECTED_BYTES };
+                (EventKind::Acquire { mode: hold.mode }, Some(range), None)
+            }
+            Ask::Yield => (EventKind::Yield, None, None),
+            Ask::Sleep { .. } => (EventKind::Sleep, None, None),
+        };
+        Event { kind, range, object, site: entry.request.site }
+    }
+
+    /// Whether what the thread waits for is there, deadlines apart.
+    fn is_free(&self, thread: ThreadId) -> bool {
+        let entry = &self.threads[thread.index()];
+        let state = |object: Option<ObjectId>| object.map(|id| &self.objects.get(id).state);
+        match entry.request.ask {
+            Ask::Lock { .. } => matches!(state(entry.object), Some(State::Lock(lock)) if lock.can_lock(thread)),
+            Ask::ReadLock { .. } => matches!(state(entry.object), Some(State::Lock(lock)) if lock.can_read(thread)),
+            Ask::Waiting { .. } | Ask::Reacquire { .. } => match state(entry.mutex) {
+                Some(State::Lock(lock)) => lock.owner.is_none() && lock.readers.is_empty(),
+                _ => true,
+            },
+            Ask::SemWait { .. } => matches!(state(entry.object), Some(State::Semaphore(count)) if *count > 0),
+            Ask::BarrierLeave { .. } => entry.woken,
+            Ask::OnceEnter { .. } => !matches!(state(entry.object), Some(State::Once(Once::Running(by))) if *by != thread),
+            Ask::Join { child } => self.threads.get(child.index()).is_none_or(|child| child.life == Life::Ended),
+            Ask::Acquire { hold } => self.holds.can_acquire(thread, hold.lock, hold.mode),
+            _ => true,
+        }
+    }
+
+    fn is_enabled(&self, thread: ThreadId) -> bool {
+        let entry = &self.threads[thread.index()];
+        let others = || self.changes_by_others(thread);
+        if entry.spinning_at.is_some_and(|at| at == others()) {
+            return false;
+        }
+        match self.pending[thread.index()].map(|event| event.kind) {
+            Some(EventKind::Waiting) | None => false,
+            Some(EventKind::WaitTimeout | EventKind::LockTimeout) => entry.timed_out_at.is_none_or(|at| at != others()),
+            Some(_) => self.is_free(thread),
+        }
+    }
+}
+
+/// Bytes of an injected lock.
+const INJECTED_BYTES: u32 = 64;
+
+/// Whether what the request is as an event depends on what others do.
+fn is_flexible(ask: Ask) -> bool {
+    matches!(
+        ask,
+        Ask::Waiting { .. }
+            | Ask::Lock { until: Until::Deadline(_), .. }
+            | Ask::ReadLock { until: Until::Deadline(_), .. }
+            | Ask::SemWait { until: Until::Deadline(_), .. }
+    )
+}
+
+fn event(kind: EventKind, range: Option<Range>, object: Option<ObjectId>) -> Event {
+    Event { kind, range, object, site: None }
+}

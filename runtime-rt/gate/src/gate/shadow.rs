@@ -1,0 +1,148 @@
+//! Which memory is shared: touched by two threads of one execution, by one of them to write.
+//!
+//! Two bytes of shadow for each byte of memory, in blocks of 64 bytes that are found by address:
+//!
+//! | bits | content |
+//! |---|---|
+//! | 0-9 | the first thread that touched it in this execution, plus one; 0: none |
+//! | 12 | another thread touched it too, in this execution |
+//! | 13 | it was written in this execution |
+//! | 15 | it was shared in some execution; stays |
+//!
+//! Sharing only grows, so exploring again with what was learned reaches a fixpoint.
+
+use alloc::vec::Vec;
+
+use model::event::Range;
+use model::ids::ThreadId;
+use model::pair::Rw;
+
+use super::objects::AddressMap;
+
+const OTHERS: u16 = 1 << 12;
+const WRITTEN: u16 = 1 << 13;
+const SHARED: u16 = 1 << 15;
+const BLOCK_BYTES: u64 = 64;
+const BLOCK: usize = 64;
+
+struct Block {
+    execution: u32,
+    bytes: [u16; BLOCK],
+}
+
+/// What is known of all memory that was touched.
+#[derive(Default)]
+pub(crate) struct Shadow {
+    blocks: Vec<Block>,
+    index: AddressMap,
+    execution: u32,
+    grown: bool,
+}
+
+impl Shadow {
+    /// A new execution begins: nothing has been touched.
+    pub(crate) fn begin(&mut self) {
+        self.execution = self.execution.wrapping_add(1);
+        self.grown = false;
+    }
+
+    /// Whether this execution found more shared memory than those before it.
+    pub(crate) fn has_grown(&self) -> bool {
+        self.grown
+    }
+
+    /// Notes an access; whether it is to memory that is known to be shared.
+    pub(crate) fn touch(&mut self, thread: ThreadId, range: Range, rw: Rw) -> bool {
+        let mut shared = false;
+        let mut at = range.address;
+        let end = range.address.saturating_add(u64::from(range.length));
+        while at < end {
+            let number = at / BLOCK_BYTES;
+            let until = end.min((number + 1).saturating_mul(BLOCK_BYTES));
+            shared |= self.touch_block(thread, number, at % BLOCK_BYTES, until - at, rw);
+            at = until;
+        }
+        shared
+    }
+
+    fn touch_block(&mut self, thread: ThreadId, number: u64, first: u64, length: u64, rw: Rw) -> bool {
+        let slot = match self.index.get(number) {
+            Some(slot) => slot,
+            None => {
+                let slot = u32::try_from(self.blocks.len()).unwrap_or(u32::MAX);
+                self.blocks.push(Block { execution: self.execution, bytes: [0; BLOCK] });
+                self.index.insert(number, slot);
+                slot
+            }
+        };
+        let block = &mut self.blocks[slot as usize];
+        if block.execution != self.execution {
+            block.execution = self.execution;
+            for byte in &mut block.bytes {
+                *byte &= SHARED;
+            }
+        }
+        let me = u16::try_from(thread.0 + 1).unwrap_or(u16::MAX) & (OTHERS - 1);
+        let written = if rw.writes() { WRITTEN } else { 0 };
+        let mut shared = 0;
+        let begin = usize::try_from(first).unwrap_or(0);
+        let length = usize::try_from(length).unwrap_or(0);
+        for byte in block.bytes.iter_mut().skip(begin).take(length) {
+            let owner = *byte & (OTHERS - 1);
+            if owner == 0 {
+                *byte |= me;
+            } else if owner != me {
+                *byte |= OTHERS;
+            }
+            *byte |= written;
+            if *byte & (OTHERS | WRITTEN) == OTHERS | WRITTEN && *byte & SHARED == 0 {
+                *byte |= SHARED;
+                self.grown = true;
+            }
+            shared |= *byte & SHARED;
+        }
+        shared != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: ThreadId = ThreadId(0);
+    const B: ThreadId = ThreadId(1);
+
+    fn check(accesses: &[(ThreadId, u64, Rw)], expected: bool) {
+        let mut shadow = Shadow::default();
+        shadow.begin();
+        for &(thread, address, rw) in accesses {
+            shadow.touch(thread, Range { address, length: 4 }, rw);
+        }
+        assert_eq!(shadow.has_grown(), expected, "{accesses:?}");
+        shadow.begin();
+        let again = accesses.iter().any(|&(_, address, _)| shadow.touch(A, Range { address, length: 4 }, Rw::Read));
+        assert_eq!(again, expected, "{accesses:?}");
+    }
+
+    #[test]
+    fn memory_is_shared_when_two_threads_touch_it_and_one_writes() {
+        check(&[(A, 0, Rw::Write), (B, 0, Rw::Read)], true);
+        check(&[(A, 0, Rw::Read), (B, 0, Rw::Update)], true);
+        check(&[(A, 0, Rw::Write), (A, 0, Rw::Read)], false);
+        check(&[(A, 0, Rw::Read), (B, 0, Rw::Read)], false);
+        check(&[(A, 0, Rw::Write), (B, 4, Rw::Write)], false);
+        check(&[(A, 0, Rw::Write), (B, 3, Rw::Write)], true);
+        check(&[(A, 62, Rw::Write), (B, 64, Rw::Write)], true);
+    }
+
+    #[test]
+    fn touches_of_different_executions_do_not_meet() {
+        let mut shadow = Shadow::default();
+        let range = Range { address: 128, length: 8 };
+        shadow.begin();
+        shadow.touch(A, range, Rw::Write);
+        shadow.begin();
+        shadow.touch(B, range, Rw::Write);
+        assert!(!shadow.has_grown());
+    }
+}

@@ -1,0 +1,102 @@
+//! Condition variables. The C library has them in two versions; ours stand before the newer.
+
+use core::ffi::c_int;
+
+use super::mutex::kind;
+use super::{deadline, export, storage};
+use crate::engine::fiber::{Engine, running};
+use crate::gate::ask::{Ask, Until};
+use crate::gate::objects::State;
+use crate::gate::waiting::Condition as Model;
+use crate::sys::real::{Real, real};
+
+type Condition = libc::pthread_cond_t;
+type Mutex = libc::pthread_mutex_t;
+type Attributes = libc::pthread_condattr_t;
+
+static INIT: Real = Real::versioned(c"pthread_cond_init", c"GLIBC_2.3.2");
+static DESTROY: Real = Real::versioned(c"pthread_cond_destroy", c"GLIBC_2.3.2");
+static WAIT: Real = Real::versioned(c"pthread_cond_wait", c"GLIBC_2.3.2");
+static TIMED_WAIT: Real = Real::versioned(c"pthread_cond_timedwait", c"GLIBC_2.3.2");
+static CLOCK_WAIT: Real = Real::new(c"pthread_cond_clockwait");
+static SIGNAL: Real = Real::versioned(c"pthread_cond_signal", c"GLIBC_2.3.2");
+static BROADCAST: Real = Real::versioned(c"pthread_cond_broadcast", c"GLIBC_2.3.2");
+
+/// Releases the mutex and joins the waiters; waits to be woken or timed out; takes the mutex again.
+fn wait(engine: &Engine, condition: *mut Condition, mutex: *mut Mutex, until: Until) -> c_int {
+    let site = engine.take_site();
+    let kind = kind(mutex);
+    let (condition, mutex) = (storage(condition), storage(mutex));
+    let released = engine.point_at(site, Ask::WaitRelease { condition, mutex, kind });
+    if released != 0 {
+        return released;
+    }
+    let result = engine.point_at(site, Ask::Waiting { condition, mutex, kind, until });
+    if result == libc::ETIMEDOUT {
+        engine.point_at(site, Ask::Reacquire { mutex, kind });
+    }
+    result
+}
+
+export! {
+    fn pthread_cond_init(condition: *mut Condition, attributes: *const Attributes) -> c_int {
+        if let Some(engine) = running() {
+            engine.take_site();
+            engine.model.borrow_mut().objects.replace(storage(condition), State::Condition(Model::default()));
+        }
+        real!(INIT, fn(*mut Condition, *const Attributes) -> c_int, condition, attributes)
+    }
+
+    fn pthread_cond_destroy(condition: *mut Condition) -> c_int {
+        match running() {
+            // The real one would wait for real waiters, of which there are none.
+            Some(engine) => {
+                engine.take_site();
+                0
+            }
+            None => real!(DESTROY, fn(*mut Condition) -> c_int, condition),
+        }
+    }
+
+    fn pthread_cond_wait(condition: *mut Condition, mutex: *mut Mutex) -> c_int {
+        match running() {
+            Some(engine) => wait(engine, condition, mutex, Until::Forever),
+            None => real!(WAIT, fn(*mut Condition, *mut Mutex) -> c_int, condition, mutex),
+        }
+    }
+
+    fn pthread_cond_timedwait(condition: *mut Condition, mutex: *mut Mutex, time: *const libc::timespec) -> c_int {
+        match running() {
+            Some(engine) => wait(engine, condition, mutex, deadline(time)),
+            None => real!(TIMED_WAIT, fn(*mut Condition, *mut Mutex, *const libc::timespec) -> c_int, condition, mutex, time),
+        }
+    }
+
+    fn pthread_cond_clockwait(condition: *mut Condition, mutex: *mut Mutex, clock: libc::clockid_t, time: *const libc::timespec) -> c_int {
+        match running() {
+            Some(engine) => wait(engine, condition, mutex, deadline(time)),
+            None => real!(
+                CLOCK_WAIT,
+                fn(*mut Condition, *mut Mutex, libc::clockid_t, *const libc::timespec) -> c_int,
+                condition,
+                mutex,
+                clock,
+                time
+            ),
+        }
+    }
+
+    fn pthread_cond_signal(condition: *mut Condition) -> c_int {
+        match running() {
+            Some(engine) => engine.point(Ask::Signal { condition: storage(condition) }),
+            None => real!(SIGNAL, fn(*mut Condition) -> c_int, condition),
+        }
+    }
+
+    fn pthread_cond_broadcast(condition: *mut Condition) -> c_int {
+        match running() {
+            Some(engine) => engine.point(Ask::Broadcast { condition: storage(condition) }),
+            None => real!(BROADCAST, fn(*mut Condition) -> c_int, condition),
+        }
+    }
+}

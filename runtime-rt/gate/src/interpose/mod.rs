@@ -1,0 +1,83 @@
+//! The exported symbols: each stands in front of a function of the C library, or is a hook that instrumented code calls.
+//!
+//! They are doors without logic: a call by a controlled thread becomes a request to the model, any other passes through.
+//! One family a file.
+
+pub(crate) mod barrier;
+pub(crate) mod condition;
+pub(crate) mod heap;
+pub(crate) mod hooks;
+pub(crate) mod keys;
+pub(crate) mod mutex;
+pub(crate) mod once;
+pub(crate) mod process;
+pub(crate) mod rwlock;
+pub(crate) mod semaphore;
+pub(crate) mod spin;
+pub(crate) mod threads;
+pub(crate) mod time;
+
+use core::ffi::c_int;
+
+use model::event::Range;
+
+use crate::gate::ask::{Nanoseconds, Until};
+
+/// Defines exported functions. In tests they keep to themselves, so that the test runner is not interposed.
+macro_rules! export {
+    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block)*) => {$(
+        $(#[$doc])*
+        #[cfg_attr(not(test), unsafe(no_mangle))]
+        extern "C" fn $name($($argument: $type),*) $(-> $result)? $body
+    )*};
+}
+use export;
+
+/// The storage of an object that the program points to.
+fn storage<T>(object: *const T) -> Range {
+    Range { address: object.expose_provenance() as u64, length: u32::try_from(size_of::<T>()).unwrap_or(u32::MAX) }
+}
+
+/// An absolute time as the C library's timed functions take it.
+fn deadline(time: *const libc::timespec) -> Until {
+    // SAFETY: the C library demands a valid time; null is not.
+    match unsafe { time.as_ref() } {
+        Some(time) => Until::Deadline(span(time)),
+        None => Until::Forever,
+    }
+}
+
+/// A span of time; negative ones are none.
+fn span(time: &libc::timespec) -> Nanoseconds {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Nanoseconds(seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(time.tv_nsec).unwrap_or(0)))
+}
+
+/// Reads a word of an object's own storage, where the C library keeps what initialization said.
+fn peek<T>(object: *const T, offset: usize) -> c_int {
+    let word = object.cast::<c_int>().wrapping_byte_add(offset);
+    // SAFETY: callers name words within the object, and the program passes a valid one.
+    unsafe { word.read() }
+}
+
+/// Stores through a pointer that the program may leave null.
+fn store<T>(place: *mut T, value: T) {
+    if !place.is_null() {
+        // SAFETY: the program passes a valid place.
+        unsafe { place.write(value) };
+    }
+}
+
+/// Reports an error as functions do that return -1.
+fn fail(error: c_int) -> c_int {
+    set_errno(error);
+    -1
+}
+
+/// Sets the running thread's `errno`.
+fn set_errno(error: c_int) {
+    // SAFETY: every thread has an `errno`.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    unsafe { place.write(error) };
+}

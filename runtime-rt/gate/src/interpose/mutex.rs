@@ -1,0 +1,99 @@
+//! Mutexes.
+
+use core::ffi::c_int;
+
+use explorer::target::page::Note;
+
+use super::{deadline, export, peek, storage};
+use crate::engine::control;
+use crate::engine::fiber::running;
+use crate::gate::ask::{Ask, Until};
+use crate::gate::lock::{Lock, LockKind};
+use crate::gate::objects::State;
+use crate::sys::real::{Real, real};
+
+type Mutex = libc::pthread_mutex_t;
+type Attributes = libc::pthread_mutexattr_t;
+
+static INIT: Real = Real::new(c"pthread_mutex_init");
+static DESTROY: Real = Real::new(c"pthread_mutex_destroy");
+static LOCK: Real = Real::new(c"pthread_mutex_lock");
+static TRY_LOCK: Real = Real::new(c"pthread_mutex_trylock");
+static TIMED_LOCK: Real = Real::new(c"pthread_mutex_timedlock");
+static CLOCK_LOCK: Real = Real::new(c"pthread_mutex_clocklock");
+static UNLOCK: Real = Real::new(c"pthread_mutex_unlock");
+
+/// Where the C library keeps a mutex's kind.
+const KIND_AT: usize = 16;
+
+/// The kind of a mutex, from its storage.
+pub(super) fn kind(mutex: *const Mutex) -> LockKind {
+    const SPECIAL: c_int = 16 | 32 | 64 | 128;
+    let kind = peek(mutex, KIND_AT);
+    if kind & SPECIAL != 0 {
+        control::note(Note::PlainLocks);
+    }
+    match kind & 3 {
+        libc::PTHREAD_MUTEX_RECURSIVE => LockKind::Recursive,
+        libc::PTHREAD_MUTEX_ERRORCHECK => LockKind::ErrorCheck,
+        _ => LockKind::Normal,
+    }
+}
+
+export! {
+    fn pthread_mutex_init(mutex: *mut Mutex, attributes: *const Attributes) -> c_int {
+        let result = real!(INIT, fn(*mut Mutex, *const Attributes) -> c_int, mutex, attributes);
+        if let Some(engine) = running() {
+            engine.take_site();
+            engine.model.borrow_mut().objects.replace(storage(mutex), State::Lock(Lock::new(kind(mutex))));
+        }
+        result
+    }
+
+    fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_int {
+        if let Some(engine) = running() {
+            engine.take_site();
+            let mut model = engine.model.borrow_mut();
+            let id = model.objects.at(storage(mutex), || State::Lock(Lock::new(LockKind::Normal)));
+            if model.objects.lock(id).owner.is_some() {
+                return libc::EBUSY;
+            }
+        }
+        real!(DESTROY, fn(*mut Mutex) -> c_int, mutex)
+    }
+
+    fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
+        match running() {
+            Some(engine) => engine.point(Ask::Lock { lock: storage(mutex), kind: kind(mutex), until: Until::Forever }),
+            None => real!(LOCK, fn(*mut Mutex) -> c_int, mutex),
+        }
+    }
+
+    fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_int {
+        match running() {
+            Some(engine) => engine.point(Ask::TryLock { lock: storage(mutex), kind: kind(mutex) }),
+            None => real!(TRY_LOCK, fn(*mut Mutex) -> c_int, mutex),
+        }
+    }
+
+    fn pthread_mutex_timedlock(mutex: *mut Mutex, time: *const libc::timespec) -> c_int {
+        match running() {
+            Some(engine) => engine.point(Ask::Lock { lock: storage(mutex), kind: kind(mutex), until: deadline(time) }),
+            None => real!(TIMED_LOCK, fn(*mut Mutex, *const libc::timespec) -> c_int, mutex, time),
+        }
+    }
+
+    fn pthread_mutex_clocklock(mutex: *mut Mutex, clock: libc::clockid_t, time: *const libc::timespec) -> c_int {
+        match running() {
+            Some(engine) => engine.point(Ask::Lock { lock: storage(mutex), kind: kind(mutex), until: deadline(time) }),
+            None => real!(CLOCK_LOCK, fn(*mut Mutex, libc::clockid_t, *const libc::timespec) -> c_int, mutex, clock, time),
+        }
+    }
+
+    fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
+        match running() {
+            Some(engine) => engine.point(Ask::Unlock { lock: storage(mutex), kind: kind(mutex) }),
+            None => real!(UNLOCK, fn(*mut Mutex) -> c_int, mutex),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The end of the process, in all its forms, and new processes.
+
+use alloc::string::String;
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+use explorer::target::page::Note;
+use model::report::FailureKind;
+
+use super::export;
+use crate::engine::control;
+use crate::engine::execution::end_process;
+use crate::engine::failure::Failed;
+use crate::engine::fiber::{Engine, Stop, running, uninstall};
+use crate::sys::real::{Real, real};
+
+static EXIT: Real = Real::new(c"exit");
+static QUICK_EXIT: Real = Real::new(c"_exit");
+static ABORT: Real = Real::new(c"abort");
+static RAISE: Real = Real::new(c"raise");
+static ASSERT: Real = Real::new(c"__assert_fail");
+static FORK: Real = Real::new(c"fork");
+static FINALIZE: Real = Real::new(c"__cxa_finalize");
+static FLUSH: Real = Real::new(c"fflush");
+
+/// In a fiber that ends the process: runs what `exit` runs, as far as it is registered with the C library.
+pub(crate) fn run_exit_handlers() {
+    real!(FINALIZE, fn(*mut c_void), core::ptr::null_mut());
+    real!(FLUSH, fn(*mut c_void) -> c_int, core::ptr::null_mut());
+}
+
+fn failed(engine: &Engine, kind: FailureKind, message: &str) -> Failed {
+    let site = engine.with_current(|fiber| fiber.last_site.get());
+    Failed::new(kind, Some(engine.current()), site, message)
+}
+
+fn text(pointer: *const c_char) -> String {
+    if pointer.is_null() {
+        return String::from("?");
+    }
+    // SAFETY: the compiler passes strings that end with a zero.
+    String::from_utf8_lossy(unsafe { CStr::from_ptr(pointer) }.to_bytes()).into_owned()
+}
+
+/// In a fiber: the thread sends itself a signal.
+pub(super) fn send_to_self(signal: c_int) -> c_int {
+    const HARMLESS: [c_int; 4] = [libc::SIGCHLD, libc::SIGURG, libc::SIGWINCH, libc::SIGCONT];
+    match running() {
+        Some(_) if signal == 0 || HARMLESS.contains(&signal) => 0,
+        Some(engine) => {
+            control::note(Note::Signals);
+            let message = crate::engine::signals::message(signal, None);
+            engine.leave_for_good(Stop::Failed(failed(engine, FailureKind::Signal, &message)))
+        }
+        None => real!(RAISE, fn(c_int) -> c_int, signal),
+    }
+}
+
+export! {
+    fn exit(status: c_int) -> ! {
+        if let Some(engine) = running() {
+            end_process(engine, status);
+        }
+        real!(EXIT, fn(c_int), status);
+        control::missing_symbol()
+    }
+
+    fn _exit(status: c_int) -> ! {
+        if let Some(engine) = running() {
+            engine.leave_for_good(Stop::Exited(status));
+        }
+        real!(QUICK_EXIT, fn(c_int), status);
+        control::missing_symbol()
+    }
+
+    #[cfg_attr(not(panic = "abort"), expect(non_snake_case, reason = "the C library's name"))]
+    fn _Exit(status: c_int) -> ! {
+        _exit(status)
+    }
+
+    fn abort() -> ! {
+        if let Some(engine) = running() {
+            engine.leave_for_good(Stop::Failed(failed(engine, FailureKind::Assert, "the program called abort")));
+        }
+        real!(ABORT, fn(),);
+        control::missing_symbol()
+    }
+
+    fn raise(signal: c_int) -> c_int {
+        send_to_self(signal)
+    }
+
+    fn __assert_fail(expression: *const c_char, file: *const c_char, line: c_uint, function: *const c_char) -> ! {
+        if let Some(engine) = running() {
+            let message = alloc::format!("Assertion `{}' failed", text(expression));
+            let mut failed = failed(engine, FailureKind::Assert, &message);
+            failed.location = Some(alloc::format!("{}:{line}", text(file)));
+            engine.leave_for_good(Stop::Failed(failed));
+        }
+        real!(ASSERT, fn(*const c_char, *const c_char, c_uint, *const c_char), expression, file, line, function);
+        control::missing_symbol()
+    }
+
+    fn fork() -> libc::pid_t {
+        if running().is_some() {
+            control::note(Note::Forks);
+        }
+        let child = real!(FORK, fn() -> libc::pid_t,);
+        if child == 0 {
+            uninstall();
+        }
+        child
+    }
+}

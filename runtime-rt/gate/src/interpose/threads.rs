@@ -1,0 +1,156 @@
+//! Threads: create, join, detach, exit.
+//!
+//! Attributes other than the detached state are not looked at: every fiber has a stack of the default size.
+//! Not handled: cancellation and signals to threads, which are noted and do nothing.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use explorer::target::page::Note;
+use model::ids::ThreadId;
+
+use super::{export, store};
+use crate::engine::control;
+use crate::engine::execution::{create, end_thread};
+use crate::engine::fiber::{Engine, Routine, Stop, installed, running};
+use crate::engine::lenders::CREATE;
+use crate::gate::ask::Ask;
+use crate::sys::real::{Real, real};
+
+static JOIN: Real = Real::new(c"pthread_join");
+static TRY_JOIN: Real = Real::new(c"pthread_tryjoin_np");
+static DETACH: Real = Real::new(c"pthread_detach");
+static EXIT: Real = Real::new(c"pthread_exit");
+static CANCEL: Real = Real::new(c"pthread_cancel");
+static KILL: Real = Real::new(c"pthread_kill");
+
+type Function = extern "C" fn(*mut c_void) -> *mut c_void;
+type Attributes = libc::pthread_attr_t;
+
+static EARLY: AtomicBool = AtomicBool::new(false);
+
+/// Whether a thread was created before `main`.
+pub(crate) fn created_early() -> bool {
+    EARLY.load(Relaxed)
+}
+
+unsafe extern "C" {
+    fn pthread_attr_getdetachstate(attributes: *const Attributes, state: *mut c_int) -> c_int;
+}
+
+fn is_detached(attributes: *const Attributes) -> bool {
+    let mut state = libc::PTHREAD_CREATE_JOINABLE;
+    if !attributes.is_null() {
+        // SAFETY: the program passes valid attributes.
+        unsafe { pthread_attr_getdetachstate(attributes, &raw mut state) };
+    }
+    state == libc::PTHREAD_CREATE_DETACHED
+}
+
+/// The thread with this identity, unless it was joined or detached.
+fn find(engine: &Engine, identity: libc::pthread_t) -> Option<ThreadId> {
+    let fibers = engine.fibers.borrow();
+    let at = fibers.iter().position(|fiber| fiber.identity == identity && !fiber.forgotten.get())?;
+    Some(ThreadId::new(at))
+}
+
+fn forget(engine: &Engine, thread: ThreadId) -> *mut c_void {
+    let fibers = engine.fibers.borrow();
+    let fiber = &fibers[thread.index()];
+    fiber.forgotten.set(true);
+    fiber.result.get()
+}
+
+export! {
+    fn pthread_create(place: *mut libc::pthread_t, attributes: *const Attributes, function: Function, argument: *mut c_void) -> c_int {
+        let Some(engine) = running() else {
+            if installed().is_none() {
+                EARLY.store(true, Relaxed);
+            }
+            return real!(
+                CREATE,
+                fn(*mut libc::pthread_t, *const Attributes, Function, *mut c_void) -> c_int,
+                place,
+                attributes,
+                function,
+                argument
+            );
+        };
+        let Some((child, identity)) = create(engine, Routine { function, argument }) else {
+            engine.leave_for_good(Stop::NeedLenders)
+        };
+        store(place, identity);
+        if is_detached(attributes) {
+            forget(engine, child);
+        }
+        engine.point(Ask::Create { child })
+    }
+
+    fn pthread_join(identity: libc::pthread_t, place: *mut *mut c_void) -> c_int {
+        let Some(engine) = running() else {
+            return real!(JOIN, fn(libc::pthread_t, *mut *mut c_void) -> c_int, identity, place);
+        };
+        match find(engine, identity) {
+            None => libc::ESRCH,
+            Some(child) if child == engine.current() => libc::EDEADLK,
+            Some(child) => {
+                engine.point(Ask::Join { child });
+                store(place, forget(engine, child));
+                0
+            }
+        }
+    }
+
+    fn pthread_tryjoin_np(identity: libc::pthread_t, place: *mut *mut c_void) -> c_int {
+        let Some(engine) = running() else {
+            return real!(TRY_JOIN, fn(libc::pthread_t, *mut *mut c_void) -> c_int, identity, place);
+        };
+        engine.point(Ask::Yield);
+        match find(engine, identity) {
+            None => libc::ESRCH,
+            Some(child) if !engine.model.borrow().has_ended(child) => libc::EBUSY,
+            Some(child) => {
+                store(place, forget(engine, child));
+                0
+            }
+        }
+    }
+
+    fn pthread_detach(identity: libc::pthread_t) -> c_int {
+        let Some(engine) = running() else { return real!(DETACH, fn(libc::pthread_t) -> c_int, identity) };
+        engine.take_site();
+        match find(engine, identity) {
+            None => libc::ESRCH,
+            Some(thread) => {
+                forget(engine, thread);
+                0
+            }
+        }
+    }
+
+    fn pthread_exit(result: *mut c_void) -> ! {
+        match running() {
+            Some(engine) => end_thread(engine, result),
+            None => {
+                real!(EXIT, fn(*mut c_void), result);
+                control::missing_symbol()
+            }
+        }
+    }
+
+    fn pthread_cancel(identity: libc::pthread_t) -> c_int {
+        if running().is_none() {
+            return real!(CANCEL, fn(libc::pthread_t) -> c_int, identity);
+        }
+        control::note(Note::Cancels);
+        0
+    }
+
+    fn pthread_kill(identity: libc::pthread_t, signal: c_int) -> c_int {
+        let Some(engine) = running() else { return real!(KILL, fn(libc::pthread_t, c_int) -> c_int, identity, signal) };
+        if signal != 0 {
+            control::note(Note::Signals);
+        }
+        if find(engine, identity) == Some(engine.current()) { super::process::send_to_self(signal) } else { 0 }
+    }
+}

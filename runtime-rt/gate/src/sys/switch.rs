@@ -1,0 +1,100 @@
+//! Changing stacks and thread-local storage: what makes a fiber run.
+//!
+//! Where the processor or kernel lacks FSGSBASE, the TLS base is set by a system call instead, ten times slower.
+//! The floating-point control words are not switched: a program that changes rounding per thread is not handled.
+
+use core::arch::{asm, naked_asm};
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use super::call::system_call;
+
+/// A stopped flow of control: where its stack pointer stands, with the registers that calls preserve below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct StackPointer(pub(crate) usize);
+
+/// The address that the `fs` register points to: the identity of a thread as far as the C library is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TlsBase(pub(crate) usize);
+
+static FSGSBASE: AtomicBool = AtomicBool::new(false);
+
+/// Finds out how the TLS base can be set. Call once, first.
+pub(crate) fn detect() {
+    const HWCAP2_FSGSBASE: libc::c_ulong = 2;
+    // SAFETY: reads the auxiliary vector.
+    let capabilities = unsafe { libc::getauxval(libc::AT_HWCAP2) };
+    FSGSBASE.store(capabilities & HWCAP2_FSGSBASE != 0, Ordering::Relaxed);
+}
+
+/// Whether the TLS base is set by one instruction.
+pub(crate) fn is_fast() -> bool {
+    FSGSBASE.load(Ordering::Relaxed)
+}
+
+/// The TLS base of the running OS thread.
+pub(crate) fn tls_base() -> TlsBase {
+    let base: usize;
+    // The word at the base is its own address, by the ABI for thread-local storage.
+    // SAFETY: every thread of a dynamically linked program has a TLS block.
+    unsafe { asm!("mov {}, fs:0", out(reg) base, options(nostack, readonly, preserves_flags)) };
+    TlsBase(base)
+}
+
+/// Puts another TLS block in place.
+///
+/// # Safety
+///
+/// `base` must come from `tls_base` of a thread that still exists, or exists in the process that this one was forked from.
+#[inline]
+pub(crate) unsafe fn set_tls_base(base: TlsBase) {
+    if is_fast() {
+        // SAFETY: the caller vouches for the base, and `detect` for the instruction.
+        unsafe { asm!("wrfsbase {}", in(reg) base.0, options(nostack, preserves_flags)) };
+    } else {
+        const ARCH_SET_FS: usize = 0x1002;
+        // SAFETY: as above.
+        let _ = unsafe { system_call(libc::SYS_arch_prctl, [ARCH_SET_FS, base.0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Stops here, leaving the stack pointer in `from`, and goes on at `to`. Returns when someone goes on at what `from` got.
+///
+/// # Safety
+///
+/// `to` must come from this function or from `prepare`, and be used once.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn swap(from: *mut StackPointer, to: StackPointer) {
+    naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "mov [rdi], rsp",
+        "mov rsp, rsi",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+    )
+}
+
+/// A stack that starts `entry` when it is first gone to. `top` is the end of free stack memory.
+///
+/// # Safety
+///
+/// The 256 bytes below `top` must be writable and unused. `entry` must never return.
+pub(crate) unsafe fn prepare(top: usize, entry: extern "C" fn() -> !) -> StackPointer {
+    // A function finds its stack pointer 8 below a multiple of 16. Above: a zero return address, which ends backtraces.
+    let entry_at = (top & !15) - 64;
+    let words: *mut usize = core::ptr::with_exposed_provenance_mut(entry_at - 48);
+    let content = [0, 0, 0, 0, 0, 0, entry as usize, 0];
+    // SAFETY: the eight words lie within the 256 bytes.
+    unsafe { words.cast::<[usize; 8]>().write(content) };
+    StackPointer(entry_at - 48)
+}

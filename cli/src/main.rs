@@ -5,8 +5,12 @@
 
 mod commands;
 mod exit;
+mod exploration;
+mod gated;
+mod progress;
 mod project;
 mod runtime;
+mod sources;
 mod variant;
 
 use std::process::ExitCode;

@@ -1,14 +1,163 @@
-//! `atomfix check`.
+//! `atomfix check`: explores thread schedules of a program; of a hardened one, and of its original beside it.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use crate::exit::Failure;
+use clap::Args;
+use explorer::compare;
+use explorer::strategy::config::{Config, Name};
+use explorer::strategy::iterative::Preemptions;
+use explorer::target::setup::{Driver, Setup};
+use explorer::target::watch::{Explored, Limits};
+use model::report::{Build, CheckResult, Report};
+use model::wire;
+
+use crate::exit::{Exit, Failure};
+use crate::exploration::{self, Task};
+use crate::gated::Subject;
+use crate::sources::Sources;
 
 /// The command line of `check`.
-#[derive(clap::Args)]
-pub(crate) struct Arguments {}
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The program, built with `atomfix cc` or made by `atomfix harden`
+    program: PathBuf,
+    /// Choose schedules by this strategy: dfs, sleep, random
+    #[arg(long, value_name = "NAME", default_value = "dfs", value_parser = |text: &str| text.parse::<Name>().map_err(|error| error.to_string()))]
+    strategy: Name,
+    /// Explore up to K preemptions; `none` goes on until all is explored
+    #[arg(long, value_name = "K|none", default_value = "none", value_parser = preemptions)]
+    preemptions: Preemptions,
+    /// Stop after N executions
+    #[arg(long, value_name = "N")]
+    max_schedules: Option<u64>,
+    /// Stop after this many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+    /// Count an execution as hung when it takes no step for this many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    step_timeout: Duration,
+    /// Cut an execution after this many steps
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    max_steps: u64,
+    /// Seed the samplers
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Write the result as JSON too
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Start executions by this driver: auto, fork, restore
+    #[arg(long, value_name = "DRIVER", default_value = "auto", value_parser = driver)]
+    driver: Driver,
+    /// End with code 4 when nothing was found but not all schedules were explored
+    #[arg(long)]
+    require_complete: bool,
+    /// The program's arguments
+    #[arg(last = true, value_name = "ARGS")]
+    arguments: Vec<OsString>,
+}
 
 /// Runs the command.
-pub(crate) fn run(_arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    Err(Failure::usage("'check' is not built into this atomfix yet", "").into())
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let subject = Subject::open(&arguments.program)?;
+    let sources = Sources::of(&subject.capture);
+    let builds: &[Build] = match subject.named() {
+        Build::Original => &[Build::Original],
+        Build::Hardened => &[Build::Original, Build::Hardened],
+    };
+    let mut results = Vec::new();
+    for &build in builds {
+        let result = explore(arguments, &subject, build, &sources)?;
+        results.push(result);
+    }
+    if let [before, after] = &results[..] {
+        print!("\n{}", compare::table(before, after));
+    }
+    let exit = exit(arguments, &results);
+    if let Some(path) = &arguments.json {
+        let text = serde_json::to_vec_pretty(&Report::new(results))?;
+        wire::write_atomically(path, &text)
+            .map_err(|error| Failure::usage(format!("{}: cannot write: {error}", path.display()), "name a file in a writable folder"))?;
+    }
+    Ok(exit.into())
+}
+
+fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sources<'_>) -> anyhow::Result<CheckResult> {
+    let gated = subject.gated(build)?;
+    let strategy = Config {
+        name: arguments.strategy,
+        preemptions: arguments.preemptions,
+        executions: arguments.max_schedules.or_else(|| (!arguments.strategy.ends() && arguments.timeout.is_none()).then_some(10_000)),
+        seed: arguments.seed,
+    };
+    let setup = Setup { strategy, steps: arguments.max_steps, driver: arguments.driver, replay: None };
+    let limits = Limits { whole: arguments.timeout, step: arguments.step_timeout };
+    let task = Task { subject, gated: &gated, arguments: &arguments.arguments, setup: &setup, limits };
+    let explored = exploration::run(&task)?;
+    let result = exploration::conclude(&task, &explored, sources)?;
+    show(&result, &explored, sources);
+    Ok(result)
+}
+
+fn show(result: &CheckResult, explored: &Explored, sources: &Sources<'_>) {
+    let executions =
+        if result.abandoned > 0 { format!(" (and {} abandoned as covered by others)", result.abandoned) } else { String::new() };
+    println!(
+        "{} ({}), {}: {} schedules{executions}, covering {}",
+        result.program, result.build, result.strategy, result.schedules, result.coverage
+    );
+    let begun = explored.executions.max(1);
+    println!(
+        "  {:.2} s, {:.0} schedules a second, {:.1} steps a run, {} threads",
+        result.seconds,
+        result.schedules_per_second,
+        per(explored.steps, begun),
+        explored.threads
+    );
+    for note in &result.notes {
+        println!("  note: {note}");
+    }
+    if result.failures.is_empty() {
+        println!("  no failure found");
+    }
+    for (failure, found) in result.failures.iter().zip(&explored.found.failures) {
+        println!("  failure: {}: {}", failure.kind, failure.message);
+        let thread = found.thread.map(|thread| format!(", thread {thread}")).unwrap_or_default();
+        println!("    at {}{thread}, in {} of {} schedules", failure.location, failure.count, result.schedules);
+        for detail in &found.details {
+            println!("    {}", sources.resolve(detail));
+        }
+        println!("    atomfix replay {}", failure.schedule);
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an average for people")]
+fn per(total: u64, count: u64) -> f64 {
+    total as f64 / count as f64
+}
+
+fn exit(arguments: &Arguments, results: &[CheckResult]) -> Exit {
+    match results.last() {
+        Some(named) if !named.failures.is_empty() => Exit::Found,
+        Some(named) if arguments.require_complete && !named.complete => Exit::Incomplete,
+        _ => Exit::Clean,
+    }
+}
+
+fn preemptions(text: &str) -> Result<Preemptions, String> {
+    if text == "none" {
+        return Ok(Preemptions::Unlimited);
+    }
+    text.parse().map(Preemptions::AtMost).map_err(|_| "neither a number nor `none`".to_owned())
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+fn driver(text: &str) -> Result<Driver, String> {
+    Driver::from_word(text).ok_or_else(|| "no such driver; there are auto, fork, restore".to_owned())
 }

@@ -1,14 +1,101 @@
-//! `atomfix replay`.
+//! `atomfix replay`: runs one schedule again, and says whether it ends as it did.
 
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
-use crate::exit::Failure;
+use clap::Args;
+use explorer::strategy::config::{Config, Name};
+use explorer::strategy::iterative::Preemptions;
+use explorer::target::found::TakenStep;
+use explorer::target::setup::{Driver, Setup};
+use explorer::target::watch::{Explored, Limits};
+use explorer::timeline::timeline;
+use model::schedule::{self, Schedule};
+
+use crate::exit::{Exit, Failure};
+use crate::exploration::{self, Task};
+use crate::gated::Subject;
+use crate::sources::Sources;
 
 /// The command line of `replay`.
-#[derive(clap::Args)]
-pub(crate) struct Arguments {}
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The schedule, as `atomfix check` stored it
+    schedule: PathBuf,
+    /// The program, if it is no longer where it was
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Count the execution as hung when it takes no step for this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    step_timeout: u64,
+}
 
 /// Runs the command.
-pub(crate) fn run(_arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    Err(Failure::usage("'replay' is not built into this atomfix yet", "").into())
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let schedule = read(&arguments.schedule)?;
+    let program = arguments.program.clone().unwrap_or_else(|| PathBuf::from(&schedule.program));
+    let subject = Subject::open(&program)?;
+    if subject.identity(schedule.variant) != schedule.build || subject.named() != schedule.variant {
+        let what = format!("{}: this is a schedule of another build of {}", arguments.schedule.display(), program.display());
+        return Err(Failure::usage(what, format!("find schedules of this build with `atomfix check {}`", program.display())).into());
+    }
+    let sources = Sources::of(&subject.capture);
+    let gated = subject.gated(schedule.variant)?;
+    let program_arguments: Vec<OsString> = schedule.arguments.iter().map(OsString::from).collect();
+    let setup = setup(&schedule, &arguments.schedule)?;
+    let limits = Limits { whole: None, step: Duration::from_secs(arguments.step_timeout) };
+    let task = Task { subject: &subject, gated: &gated, arguments: &program_arguments, setup: &setup, limits };
+    let explored = exploration::run(&task)?;
+    print!("{}", timeline(&schedule, |site| sources.position(site).map(str::to_owned)));
+    judge(&schedule, &explored, &sources)
+}
+
+fn read(path: &Path) -> Result<Schedule, Failure> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display()), "`atomfix check` stores schedules of failures"))?;
+    schedule::parse(&text).map_err(|error| damaged(path, &error.to_string()))
+}
+
+fn damaged(path: &Path, why: &str) -> Failure {
+    Failure::usage(format!("{}: {why}", path.display()), "find the failure again with `atomfix check`")
+}
+
+fn setup(schedule: &Schedule, path: &Path) -> Result<Setup, Failure> {
+    let steps: Option<Vec<TakenStep>> = schedule.steps().map(exploration::from_schedule).collect();
+    let steps = steps.ok_or_else(|| damaged(path, "a step names an object that is none of an access"))?;
+    let strategy = Config { name: Name::DepthFirst, preemptions: Preemptions::Unlimited, executions: None, seed: 0 };
+    // What follows the schedule's last step is bounded too.
+    let limit = steps.len() as u64 + 20_000;
+    Ok(Setup { strategy, steps: limit, driver: Driver::Auto, replay: Some(steps) })
+}
+
+/// Compares the end with what the schedule says.
+fn judge(schedule: &Schedule, explored: &Explored, sources: &Sources<'_>) -> anyhow::Result<ExitCode> {
+    if let Some(divergence) = &explored.found.divergence {
+        println!("diverged at {}", sources.resolve(divergence));
+        return Err(Failure::usage(
+            "the program did not follow the schedule",
+            "it depends on something besides the schedule: time, input, addresses",
+        )
+        .into());
+    }
+    let Some(found) = explored.found.failures.first() else {
+        if schedule.failure.is_some() {
+            let next = "it depends on something besides the schedule: time, input, addresses";
+            return Err(Failure::usage("the schedule was followed, but the failure did not come again", next).into());
+        }
+        println!("no failure, as recorded");
+        return Ok(Exit::Clean.into());
+    };
+    let location = exploration::location(found, sources);
+    println!("failure: {}: {}\n  at {location}", found.kind, found.message);
+    for detail in &found.details {
+        println!("  {}", sources.resolve(detail));
+    }
+    let same = schedule.failure.as_ref().is_some_and(|failure| failure.kind == found.kind && failure.location == location);
+    println!("{}", if same { "the same failure as recorded" } else { "another failure than recorded" });
+    Ok(Exit::Found.into())
 }

@@ -1,0 +1,155 @@
+//! One exploration of one build: runs the engine, keeps failing schedules, and says what came of it.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use explorer::target::found::{FoundFailure, TakenStep};
+use explorer::target::page::NOTES;
+use explorer::target::setup::Setup;
+use explorer::target::watch::{self, Ending, Explored, Limits};
+use model::report::{CheckResult, Coverage, Failure as Reported};
+use model::schedule::{Schedule, ScheduleFailure, ScheduleStep};
+use model::wire;
+
+use crate::exit::Failure;
+use crate::gated::{Gated, Subject};
+use crate::progress::Spinner;
+use crate::sources::Sources;
+
+/// What to explore, and how.
+pub(crate) struct Task<'a> {
+    /// The program.
+    pub(crate) subject: &'a Subject,
+    /// Which build of it.
+    pub(crate) gated: &'a Gated,
+    /// Its arguments.
+    pub(crate) arguments: &'a [OsString],
+    /// What is asked of the engine.
+    pub(crate) setup: &'a Setup,
+    /// How long to wait.
+    pub(crate) limits: Limits,
+}
+
+/// Runs the engine. Ends that are nobody's failure but the input's, or ours, are errors.
+pub(crate) fn run(task: &Task<'_>) -> anyhow::Result<Explored> {
+    let name = task.subject.name(task.gated.build).display().to_string();
+    let process = task.subject.process(task.gated, task.arguments);
+    let mut spinner = Spinner::new(&name);
+    let explored = watch::run(&process, task.setup, task.limits, &mut |progress| spinner.show(progress))
+        .map_err(|error| Failure::usage(format!("{name}: cannot be run: {error}"), "check that it is a program for this machine"))?;
+    spinner.clear();
+    match &explored.ending {
+        Ending::Ended => Ok(explored),
+        Ending::Died(_) if !explored.found.failures.is_empty() || explored.timed_out => Ok(explored),
+        Ending::NeverBegan(status) => {
+            let what = format!("{name}: it ended before main, with {status}");
+            Err(Failure::usage(what, "see whether it runs at all; a statically linked program cannot be explored").into())
+        }
+        Ending::Died(status) => anyhow::bail!("{name}: the engine died with {status}"),
+        Ending::Broken(message) => anyhow::bail!("{name}: the engine failed: {message}"),
+    }
+}
+
+/// What an exploration says, with its failing schedules stored.
+pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'_>) -> Result<CheckResult, Failure> {
+    let folder = task.subject.project.subfolder("schedules")?;
+    let mut failures = Vec::new();
+    for (index, found) in explored.found.failures.iter().enumerate() {
+        let path = folder.join(format!("{}-{}-{}.schedule", task.gated.build, index + 1, found.kind));
+        let schedule = schedule(task, found, sources);
+        store(&path, &schedule.to_string())?;
+        failures.push(Reported {
+            kind: found.kind,
+            message: found.message.clone(),
+            location: location(found, sources),
+            schedule: path.display().to_string(),
+            count: found.count,
+        });
+    }
+    let counts = explored.counts;
+    let coverage = explored.found.coverage.unwrap_or(Coverage::Partial(counts.schedules));
+    let seconds = explored.time.as_secs_f64();
+    Ok(CheckResult {
+        program: task.subject.name(task.gated.build).display().to_string(),
+        build: task.gated.build,
+        strategy: task.setup.strategy.name.to_string(),
+        schedules: counts.schedules,
+        complete: coverage.is_complete() && counts.diverged == 0 && counts.cut == 0,
+        coverage,
+        abandoned: counts.abandoned,
+        cut: counts.cut,
+        diverged: counts.diverged,
+        failures,
+        seconds,
+        #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+        schedules_per_second: if seconds > 0.0 { counts.schedules as f64 / seconds } else { 0.0 },
+        notes: notes(explored, task),
+    })
+}
+
+/// Where a failure is, in the source.
+pub(crate) fn location(found: &FoundFailure, sources: &Sources<'_>) -> String {
+    let position = || found.site.and_then(|site| sources.position(site)).map(str::to_owned);
+    found.location.clone().or_else(position).unwrap_or_else(|| "?".to_owned())
+}
+
+fn notes(explored: &Explored, task: &Task<'_>) -> Vec<String> {
+    let mut notes = explored.found.remarks.clone();
+    notes.extend(NOTES.iter().filter(|(note, _)| explored.notes & note.bit() != 0).map(|(_, text)| (*text).to_owned()));
+    notes.extend(explored.found.divergence.as_ref().map(|text| format!("an execution did not repeat: {text}")));
+    if explored.timed_out {
+        notes.push(format!("stopped after {} s", task.limits.whole.unwrap_or(Duration::ZERO).as_secs_f64()));
+    }
+    if let (Ending::Died(status), false) = (&explored.ending, explored.timed_out) {
+        notes.push(format!("the exploration ended early: the program's process died with {status}"));
+    }
+    let uncovered = &task.subject.capture.uncovered;
+    if !uncovered.is_empty() {
+        let names: Vec<String> = uncovered.iter().map(|one| format!("{} ({})", one.what, one.why)).collect();
+        notes.push(format!("not instrumented: {}", names.join(", ")));
+    }
+    notes
+}
+
+fn schedule(task: &Task<'_>, found: &FoundFailure, sources: &Sources<'_>) -> Schedule {
+    let mut schedule = Schedule {
+        program: task.subject.name(task.gated.build).display().to_string(),
+        build: task.gated.identity.clone(),
+        variant: task.gated.build,
+        arguments: task.arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect(),
+        strategy: task.setup.strategy.name.to_string(),
+        failure: Some(ScheduleFailure { kind: found.kind, location: location(found, sources), message: found.message.clone() }),
+        runs: Vec::new(),
+    };
+    for step in found.minimized.as_ref().unwrap_or(&found.steps) {
+        schedule.push(to_schedule(step));
+    }
+    schedule
+}
+
+/// A step's accesses are named by their number among the accesses of their thread.
+fn to_schedule(step: &TakenStep) -> ScheduleStep {
+    ScheduleStep {
+        thread: step.thread,
+        kind: step.kind,
+        site: step.site,
+        object: step.ordinal.map(|ordinal| format!("#{ordinal}")),
+        picks: step.picks.clone(),
+    }
+}
+
+/// The other way round; `None` when the object is no such number.
+pub(crate) fn from_schedule(step: &ScheduleStep) -> Option<TakenStep> {
+    let ordinal = match &step.object {
+        Some(object) => Some(object.strip_prefix('#')?.parse().ok()?),
+        None => None,
+    };
+    Some(TakenStep { thread: step.thread, kind: step.kind, site: step.site, ordinal, picks: step.picks.clone() })
+}
+
+fn store(path: &Path, text: &str) -> Result<(), Failure> {
+    wire::write_atomically(path, text.as_bytes()).map_err(|error| {
+        Failure::usage(format!("{}: cannot write: {error}", path.display()), "make the folder writable, or free some space")
+    })
+}

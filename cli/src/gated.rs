@@ -1,0 +1,98 @@
+//! Programs to explore: what the user names, and the gated builds made of it.
+//!
+//! A hardened program is explored together with its original, which is built from the same inputs without the plan.
+//! Gated builds are kept in the project's `build` folder, named by a hash of all that went into them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use explorer::target::process::Program as Process;
+use model::ids::{fnv1a, fnv1a_from};
+use model::plan::Plan;
+use model::report::Build;
+use passes::Hooks;
+use passes::capture::Capture;
+
+use crate::exit::Failure;
+use crate::project::{self, Project};
+use crate::runtime::Runtime;
+use crate::variant::{self, Variant};
+
+/// A program that the user named.
+pub(crate) struct Subject {
+    /// As the user named it.
+    pub(crate) program: PathBuf,
+    /// Where its things are kept: beside the original.
+    pub(crate) project: Project,
+    /// How it was built.
+    pub(crate) capture: Capture,
+    /// The plan in it, when it is a hardened one.
+    pub(crate) plan: Option<Plan>,
+}
+
+/// A build with the gate in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Gated {
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// What tells it from other builds of the program; the same for all versions of the gate.
+    pub(crate) identity: String,
+    /// Which build.
+    pub(crate) build: Build,
+}
+
+impl Subject {
+    /// Opens a program that was built or hardened by atomfix.
+    pub(crate) fn open(program: &Path) -> Result<Self, Failure> {
+        let named = Project::open(program)?;
+        let capture = passes::capture::open(program).map_err(Failure::from)?;
+        let (project, plan) = match &capture.record.hardened {
+            None => (named, None),
+            Some(hardened) => {
+                let plan = project::parse_plan(&hardened.plan, &format!("{}: its plan", program.display()), &capture.build)?;
+                (Project::of(&hardened.original), Some(plan))
+            }
+        };
+        Ok(Self { program: program.to_owned(), project, capture, plan })
+    }
+
+    /// Which build the user named.
+    pub(crate) fn named(&self) -> Build {
+        if self.plan.is_some() { Build::Hardened } else { Build::Original }
+    }
+
+    /// The name of a build, for messages.
+    pub(crate) fn name(&self, build: Build) -> &Path {
+        if build == self.named() { &self.program } else { &self.project.program }
+    }
+
+    /// The identity of a build: of the inputs and the plan.
+    pub(crate) fn identity(&self, build: Build) -> String {
+        let plan = self.plan(build).map(project::plan_text).unwrap_or_default();
+        format!("{:016x}", fnv1a_from(fnv1a(self.capture.build.as_bytes()), plan.as_bytes()))
+    }
+
+    fn plan(&self, build: Build) -> Option<&Plan> {
+        self.plan.as_ref().filter(|_| build == Build::Hardened)
+    }
+
+    /// Builds it with the gate, unless that was done before.
+    pub(crate) fn gated(&self, build: Build) -> Result<Gated, Failure> {
+        let identity = self.identity(build);
+        let own = std::env::current_exe().ok().and_then(|path| std::fs::metadata(path).ok());
+        let version = own.map(|own| format!("{:?} {}", own.modified().ok(), own.len())).unwrap_or_default();
+        let made_from = format!("{identity} {:016x} {version}", Runtime::Gate.hash());
+        let path = self.project.subfolder("build")?.join(format!("gate-{:016x}", fnv1a(made_from.as_bytes())));
+        if !path.is_file() {
+            let link_args = ["-Wl,--export-dynamic", "-Wl,-z,now"].map(str::to_owned).to_vec();
+            let variant = Variant { plan: self.plan(build), hooks: Some(Hooks::Gate), runtime: Runtime::Gate, hardened: None, link_args };
+            variant::build(&self.capture, variant, &path)?;
+        }
+        Ok(Gated { path, identity, build })
+    }
+
+    /// A gated build as a process to start.
+    pub(crate) fn process(&self, gated: &Gated, arguments: &[OsString]) -> Process {
+        Process { path: gated.path.clone(), name: self.name(gated.build).as_os_str().to_owned(), arguments: arguments.to_vec() }
+    }
+}

@@ -1,0 +1,38 @@
+//! Progress on anything longer than a second, on stderr, on a terminal only.
+
+use std::io::{IsTerminal, stderr};
+use std::time::{Duration, Instant};
+
+use explorer::target::watch::Progress;
+use indicatif::ProgressBar;
+
+/// Shows how an exploration is getting on.
+pub(crate) struct Spinner {
+    begin: Instant,
+    name: String,
+    bar: Option<ProgressBar>,
+}
+
+impl Spinner {
+    /// Shows nothing yet.
+    pub(crate) fn new(name: &str) -> Self {
+        Self { begin: Instant::now(), name: name.to_owned(), bar: None }
+    }
+
+    /// Shows the counts, once a second has passed.
+    pub(crate) fn show(&mut self, progress: Progress) {
+        if self.begin.elapsed() < Duration::from_secs(1) || !stderr().is_terminal() {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(ProgressBar::new_spinner);
+        bar.set_message(format!("{}: {} schedules, {} failed", self.name, progress.schedules, progress.failed));
+        bar.tick();
+    }
+
+    /// Takes it away.
+    pub(crate) fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}

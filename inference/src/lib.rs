@@ -27,6 +27,8 @@ pub mod order;
 pub mod emit;
 pub mod statistics;
 
+pub mod check;
+
 pub mod pipeline;
 
 pub use pipeline::{Config, Inferred, infer};

@@ -8,6 +8,7 @@ use model::program::{Place, Program};
 
 use crate::access::Accesses;
 use crate::admit::{Admission, Facts, admit};
+use crate::check::check;
 use crate::correlate;
 use crate::emit;
 use crate::flow::Flow;
@@ -81,11 +82,8 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let statistics = Statistics::of(&facts, &admission, &resolution, &plan);
     let mut findings = findings(&facts, &admission);
     findings.extend(resolution.program_cycles.iter().map(|cycle| program_cycle(cycle)));
-    let certificate = Certificate {
-        order: plan.locks.iter().map(|lock| lock.variable.clone()).collect(),
-        checked: false,
-        findings: vec!["no independent check of the lock order yet".to_owned()],
-    };
+    let protects: Vec<_> = resolution.order.iter().map(|&variable| variables.get(variable).places.clone()).collect();
+    let certificate = check(program, &plan, &protects);
     Inferred { plan, certificate, findings, statistics, placements: resolution.placements, variables }
 }
 

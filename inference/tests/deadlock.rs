@@ -2,12 +2,12 @@
 
 mod support;
 
-use support::{constraint_sets, infer, operations, parse};
+use support::{constraint_sets, infer_checked, operations, parse};
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {
     let case = parse(text);
-    let inferred = infer(&case);
+    let inferred = infer_checked(&case);
     assert_eq!(operations(&case, &inferred.plan), expected, "refused: {:?}", inferred.plan.refused);
 }
 
@@ -36,7 +36,7 @@ const FIGURE_8: &str = "
 #[test]
 fn figure_8_constraint_sets_after_hoisting() {
     let case = parse(FIGURE_8);
-    let inferred = infer(&case);
+    let inferred = infer_checked(&case);
     let expected = ["0: N", "1: N", "2: R(2,6)", "3: N", "4: R(2,6) N", "5: N", "6: R(2,6) R(6,8)", "7: R(6,8) N", "8: R(6,8) N", "9: N"];
     assert_eq!(constraint_sets(&case, &inferred, "foo", "y"), expected);
 }
@@ -126,7 +126,7 @@ fn read_under_read_is_not_dropped() {
          pair t2 1 4 X
          pair t2 2 3 X",
     );
-    let inferred = infer(&case);
+    let inferred = infer_checked(&case);
     assert!(inferred.placements.constraints.values().flat_map(|c| &c.list).any(|c| c.origin == inference::constraint::Origin::Hoist));
     check_text(
         &case,
@@ -207,7 +207,7 @@ fn a_wait_between_the_locks_cannot_be_hoisted_over() {
            5: return
          pair twice 1 4 X",
     );
-    let inferred = infer(&case);
+    let inferred = infer_checked(&case);
     assert!(inferred.plan.locks.is_empty());
     assert_eq!(inferred.plan.refused.len(), 1);
     let why = &inferred.plan.refused[0].why;
@@ -241,7 +241,7 @@ fn readers_that_only_meet_readers_wait_for_nobody() {
          pair t2 2 3 R
          pair t3 1 4 R",
     );
-    let inferred = infer(&case);
+    let inferred = infer_checked(&case);
     assert!(inferred.placements.constraints.values().flat_map(|c| &c.list).all(|c| c.origin == inference::constraint::Origin::Pair));
     assert_eq!(inferred.plan.locks.len(), 2);
 }

@@ -3,12 +3,12 @@
 
 mod support;
 
-use support::{constraint_sets, infer, operations, parse};
+use support::{constraint_sets, infer_checked, operations, parse};
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {
     let case = parse(text);
-    let inferred = infer(&case);
+    let inferred = infer_checked(&case);
     assert_eq!(operations(&case, &inferred.plan), expected, "refused: {:?}", inferred.plan.refused);
 }
 
@@ -55,7 +55,7 @@ const FIGURE_7: &str = "
 #[test]
 fn figure_7_constraint_sets() {
     let case = parse(FIGURE_7);
-    let inferred = infer(&case);
+    let inferred = infer_checked(&case);
     let expected = [
         "0: N",
         "1: N",

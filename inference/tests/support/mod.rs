@@ -12,6 +12,8 @@
 //! `icall` TYPE, `lock` `unlock` `rdlock` M, `wait` C M, `join`, `sleep`, `-` (nothing), `return`.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub(crate) mod explore;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::external::{Blocking, SyncOp};
@@ -216,6 +218,13 @@ pub(crate) fn operations(case: &Case, plan: &model::plan::Plan) -> Vec<String> {
     lines
 }
 
+/// Infers with the defaults, and insists that the checker accepts the plan.
+pub(crate) fn infer_checked(case: &Case) -> inference::Inferred {
+    let inferred = infer(case);
+    assert!(inferred.certificate.checked, "{:?}", inferred.certificate.findings);
+    inferred
+}
+
 /// Infers with the defaults.
 pub(crate) fn infer(case: &Case) -> inference::Inferred {
     inference::infer(&case.program, &case.evidence, "test", &inference::Config::default())
@@ -238,4 +247,9 @@ pub(crate) fn constraint_sets(case: &Case, inferred: &inference::Inferred, name:
         }
     }
     lines
+}
+
+/// What each lock of a plan protects, where every variable is one place.
+pub(crate) fn protected_places(plan: &model::plan::Plan) -> Vec<BTreeSet<Place>> {
+    plan.locks.iter().map(|lock| BTreeSet::from([place(&lock.variable)])).collect()
 }

@@ -1,0 +1,13 @@
+//! Phase 8: the independent checker. It takes a program, a plan and the places that each lock protects, replays the plan's operations
+//! along abstract paths, and says what it established. It shares no code with the phases that made the plan.
+//!
+//! Invariant: `Certificate::checked` is true only if no violation was found.
+
+pub mod calls;
+pub mod coverage;
+pub mod machine;
+pub mod order;
+
+mod verdict;
+
+pub use verdict::check;

@@ -1,0 +1,74 @@
+//! Runs all checks and writes the certificate.
+
+use std::collections::BTreeSet;
+
+use model::certificate::Certificate;
+use model::plan::Plan;
+use model::program::{Place, Program};
+
+use super::calls::Effects;
+use super::coverage::{Frame, violations};
+use super::machine::{Operations, operations};
+use super::order::{AnyLock, Wait, circles};
+
+/// Checks `plan` against `program`. `protects` lists, for each lock of the plan, the places that it protects.
+#[must_use]
+pub fn check(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Certificate {
+    let operations = operations(plan);
+    let effects = Effects::of(program, &operations);
+    let mut wrong = Vec::new();
+    let mut limits = Vec::new();
+    let nothing = Operations::default();
+    for (l, lock) in plan.locks.iter().enumerate() {
+        let Some(places) = protects.get(l).filter(|_| lock.id.index() == l) else {
+            wrong.push(format!("{} is out of place, or it is unknown what it protects", lock.id));
+            continue;
+        };
+        for (index, function) in program.functions.iter().enumerate().filter(|_| lock.enabled) {
+            let own = operations.get(&(lock.id, function.key));
+            if own.is_none() && !lock.pairs.iter().any(|pair| pair.function == function.key) && !touches(function, places) {
+                continue;
+            }
+            let frame = Frame { index, function, lock, places, operations: own.unwrap_or(&nothing), effects: &effects };
+            match &function.refused {
+                None => wrong.extend(violations(&frame)),
+                Some(_) if own.is_some() => wrong.push(format!("{} has operations in {}, which is left alone", lock.id, function.name)),
+                Some(why) => limits.push(format!("{} does not protect {}, which is left alone: {why}", lock.id, function.name)),
+            }
+        }
+    }
+    let known: BTreeSet<_> = program.functions.iter().map(|function| function.key).collect();
+    if operations.keys().any(|(_, function)| !known.contains(function)) {
+        wrong.push("the plan has operations in a function that the program does not have".to_owned());
+    }
+    for (((held, held_mode), (wanted, wanted_mode)), functions) in circles(program, &operations, &effects) {
+        let names: Vec<&str> = functions.iter().map(|&f| program.functions[f].name.as_str()).collect();
+        let text =
+            format!("{} in {held_mode} is held while {} is taken in {wanted_mode}, in {}", name(&held), name(&wanted), names.join(", "));
+        let wait: Wait = ((held, held_mode), (wanted, wanted_mode));
+        if is_the_programs(&wait) {
+            limits.push(format!("the program may deadlock by itself: {text}"));
+        } else {
+            wrong.push(format!("part of a circle: {text}"));
+        }
+    }
+    let checked = wrong.is_empty();
+    let order = plan.locks.iter().filter(|lock| lock.enabled).map(|lock| format!("{} {}", lock.id, lock.variable)).collect();
+    Certificate { order, checked, findings: wrong.into_iter().chain(limits).collect() }
+}
+
+fn touches(function: &model::program::Function, places: &BTreeSet<Place>) -> bool {
+    function.nodes.iter().flat_map(|node| node.accesses()).any(|access| places.contains(&access.place))
+}
+
+fn is_the_programs(((held, _), (wanted, _)): &Wait) -> bool {
+    matches!((held, wanted), (AnyLock::Program(_), AnyLock::Program(_)))
+}
+
+fn name(lock: &AnyLock) -> String {
+    match lock {
+        AnyLock::Injected(id) => id.to_string(),
+        AnyLock::Program(Some(place)) => format!("the program's lock {place}"),
+        AnyLock::Program(None) => "a lock of the program behind a pointer".to_owned(),
+    }
+}

@@ -1,0 +1,184 @@
+//! Random small programs: the checker accepts every plan that inference makes, and no interleaving of two threads deadlocks, leaks a
+//! lock or comes between the ends of an admitted pair.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::ids::{Label, NodeId};
+use model::pair::Mode;
+use model::plan::{Action, At, Operation, Plan};
+use model::program::NodeKind;
+use proptest::prelude::*;
+use support::explore::{Trouble, Watched, explore};
+use support::{Case, parse};
+
+const KINDS: &[&str] = &["read x", "write x", "read y", "write y", "-", "read x", "write y", "call f1"];
+
+/// A function as text: a row of nodes, part of it perhaps in a critical section of `m`, with jumps that neither enter nor leave the section.
+fn function(name: &'static str, kinds: usize) -> impl Strategy<Value = String> {
+    let nodes = prop::collection::vec((0..kinds, prop::option::weighted(0.3, 0..9_usize)), 3..8);
+    (nodes, prop::option::of((0..8_usize, 0..8_usize))).prop_map(move |(nodes, section)| {
+        let inside = |i: usize| section.is_some_and(|(a, b)| i >= a.min(b) && i <= a.max(b));
+        // The number of each node, once the section's lock and unlock have got theirs.
+        let mut number = 0;
+        let mut text = format!("fn {name}\n");
+        let mut numbers = Vec::new();
+        let mut lines = Vec::new();
+        for (i, (kind, jump)) in nodes.iter().enumerate() {
+            if inside(i) && (i == 0 || !inside(i - 1)) {
+                number += 1;
+                lines.push((number, "lock m", None));
+            }
+            number += 1;
+            numbers.push(number);
+            let jump = jump.filter(|&to| to < nodes.len() && inside(to) == inside(i));
+            lines.push((number, KINDS[*kind], jump));
+            if inside(i) && (i + 1 == nodes.len() || !inside(i + 1)) {
+                number += 1;
+                lines.push((number, "unlock m", None));
+            }
+        }
+        for (number, kind, jump) in lines {
+            let jump = jump.map(|to| numbers[to]).filter(|&to| to != number + 1).map(|to| format!(" {to}")).unwrap_or_default();
+            text.push_str(&format!("  {number}: {kind} -> {}{jump}\n", number + 1));
+        }
+        text.push_str(&format!("  {}: return\n", number + 1));
+        text
+    })
+}
+
+/// Two functions, the second of which may call the first, and pairs between accesses of one variable.
+fn cases() -> impl Strategy<Value = String> {
+    let pairs = prop::collection::vec((0..2_usize, any::<prop::sample::Index>(), any::<bool>()), 1..5);
+    (function("f1", KINDS.len() - 1), function("f2", KINDS.len()), pairs).prop_map(|(one, two, pairs)| {
+        let text = format!("{one}{two}");
+        let case = parse(&text);
+        let mut lines = BTreeSet::new();
+        for (f, index, exclusive) in pairs {
+            let ends = possible_ends(&case, f);
+            if !ends.is_empty() {
+                lines.insert((f, *index.get(&ends), exclusive));
+            }
+        }
+        let pair = |(f, (head, tail), exclusive): (usize, (u32, u32), bool)| {
+            format!("pair f{} {head} {tail} {}\n", f + 1, if exclusive { "X" } else { "R" })
+        };
+        text + &lines.into_iter().map(pair).collect::<String>()
+    })
+}
+
+fn possible_ends(case: &Case, f: usize) -> Vec<(u32, u32)> {
+    let accesses: Vec<_> = case.program.functions[f]
+        .nodes
+        .iter()
+        .enumerate()
+        .filter_map(|(n, node)| if let NodeKind::Access(access) = &node.kind { Some((n, access.place.clone())) } else { None })
+        .collect();
+    let number = |n: usize| u32::try_from(n).expect("a small program");
+    let places: BTreeMap<usize, _> = accesses.iter().cloned().collect();
+    let mut ends = Vec::new();
+    for (head, place) in &accesses {
+        // Everything that control reaches before the next access to the place: the accesses found are consecutive to `head`.
+        let mut seen = BTreeSet::new();
+        let mut work: Vec<usize> = case.program.functions[f].nodes[*head].successors.iter().map(|to| to.index()).collect();
+        while let Some(node) = work.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            if places.get(&node) == Some(place) {
+                ends.push((number(*head), number(node)));
+            } else {
+                work.extend(case.program.functions[f].nodes[node].successors.iter().map(|to| to.index()));
+            }
+        }
+    }
+    ends
+}
+
+/// The pairs that the plan promises to keep.
+fn watched(case: &Case, plan: &Plan) -> Vec<Watched> {
+    let mut all = Vec::new();
+    for pair in plan.locks.iter().flat_map(|lock| &lock.pairs) {
+        let function = case.program.functions.iter().position(|function| function.key == pair.function).expect("a known function");
+        let NodeKind::Access(access) = &case.program.functions[function].node(pair.head).kind else { continue };
+        all.push(Watched { function, head: pair.head, tail: pair.tail, atomicity: pair.atomicity, place: access.place.clone() });
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn hardened_programs_keep_their_pairs_and_do_not_deadlock(text in cases()) {
+        let case = parse(&text);
+        let inferred = support::infer(&case);
+        prop_assert!(inferred.certificate.checked, "{text}\n{:?}", inferred.certificate.findings);
+        for starts in [[0, 0], [0, 1], [1, 1]] {
+            let Some(before) = explore(&case.program, &Plan::default(), &[], &starts, 20_000) else { continue };
+            let Some(after) = explore(&case.program, &inferred.plan, &watched(&case, &inferred.plan), &starts, 60_000) else { continue };
+            let new: Vec<&Trouble> = after.difference(&before).collect();
+            prop_assert!(new.is_empty(), "{new:?} with {starts:?}\n{text}\n{}", support::operations(&case, &inferred.plan).join("\n"));
+        }
+    }
+}
+
+/// Every plan that differs from `plan` by one operation: left out, weakened, moved to a neighboring place, or with another label.
+fn mutants(case: &Case, plan: &Plan) -> Vec<Plan> {
+    let mut all = Vec::new();
+    for (l, lock) in plan.locks.iter().enumerate() {
+        for (o, operation) in lock.operations.iter().enumerate() {
+            let mut without = plan.clone();
+            without.locks[l].operations.remove(o);
+            all.push(without.clone());
+            let changed = |change: Operation| {
+                let mut other = without.clone();
+                other.locks[l].operations.push(change);
+                other.locks[l].operations.sort();
+                other
+            };
+            match (operation.action, operation.at) {
+                (Action::Acquire(mode, label), _) => {
+                    for weaker in [Mode::R, Mode::U].into_iter().filter(|weaker| *weaker < mode) {
+                        all.push(changed(Operation { action: Action::Acquire(weaker, label), ..operation.clone() }));
+                    }
+                }
+                (Action::Release(label), At::Edge(from, to)) => {
+                    all.push(changed(Operation { action: Action::Release(Label(label.0 + 1)), ..operation.clone() }));
+                    let function = case.program.functions.iter().find(|f| f.key == operation.function).expect("a known function");
+                    for &next in &function.node(to).successors {
+                        all.push(changed(Operation { at: At::Edge(to, next), ..operation.clone() }));
+                    }
+                    for (n, _) in function.nodes.iter().enumerate().filter(|(_, node)| node.successors.contains(&from)) {
+                        all.push(changed(Operation { at: At::Edge(NodeId::new(n), from), ..operation.clone() }));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_checker_accepts_no_broken_mutant(text in cases()) {
+        let case = parse(&text);
+        let plan = support::infer(&case).plan;
+        let protects = support::protected_places(&plan);
+        for mutant in mutants(&case, &plan) {
+            if !inference::check::check(&case.program, &mutant, &protects).checked {
+                continue;
+            }
+            for starts in [[0, 0], [0, 1], [1, 1]] {
+                let Some(before) = explore(&case.program, &Plan::default(), &[], &starts, 10_000) else { continue };
+                let Some(after) = explore(&case.program, &mutant, &watched(&case, &plan), &starts, 20_000) else { continue };
+                let new: Vec<&Trouble> = after.difference(&before).collect();
+                prop_assert!(new.is_empty(), "{new:?} with {starts:?}\n{text}\n{}", support::operations(&case, &mutant).join("\n"));
+            }
+        }
+    }
+}

@@ -10,7 +10,7 @@ use model::pair::Mode;
 
 use crate::block;
 use crate::process;
-use crate::protocol::lock::{Attempt, Cause, Lock, Me, Request, attempt, drop_tenure, enter, leave, weaken};
+use crate::protocol::lock::{Attempt, Cause, Lock, Me, Request, attempt, disown, drop_tenure, enter, leave, tenure, weaken};
 use crate::protocol::thread::{Frame, Index, Origin, View};
 use crate::protocol::wait::Turn;
 
@@ -18,7 +18,7 @@ use crate::protocol::wait::Turn;
 ///
 /// # Safety
 /// `lock` is null or an entry of the table of locks; `frame` is an address in a frame of the caller's thread.
-#[cfg_attr(not(test), unsafe(no_mangle))]
+#[cfg_attr(panic = "abort", unsafe(no_mangle))]
 pub unsafe extern "C" fn __atomfix_acquire(lock: *const Lock, mode: u32, label: u32, frame: usize) {
     // SAFETY: the table outlives the program's code, and its entries are made of atomics.
     let Some(lock) = (unsafe { lock.as_ref() }) else { return };
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn __atomfix_acquire(lock: *const Lock, mode: u32, label: 
 ///
 /// # Safety
 /// As `__atomfix_acquire`.
-#[cfg_attr(not(test), unsafe(no_mangle))]
+#[cfg_attr(panic = "abort", unsafe(no_mangle))]
 pub unsafe extern "C" fn __atomfix_release(lock: *const Lock, label: u32, frame: usize) {
     // SAFETY: the table outlives the program's code, and its entries are made of atomics.
     let Some(lock) = (unsafe { lock.as_ref() }) else { return };
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn __atomfix_release(lock: *const Lock, label: u32, frame:
 ///
 /// # Safety
 /// As `__atomfix_acquire`.
-#[cfg_attr(not(test), unsafe(no_mangle))]
+#[cfg_attr(panic = "abort", unsafe(no_mangle))]
 pub unsafe extern "C" fn __atomfix_degrade(lock: *const Lock, label: u32, frame: usize) {
     // SAFETY: the table outlives the program's code, and its entries are made of atomics.
     let Some(lock) = (unsafe { lock.as_ref() }) else { return };
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn __atomfix_degrade(lock: *const Lock, label: u32, frame:
 }
 
 /// `model::abi::LOCK_UNWIND`.
-#[cfg_attr(not(test), unsafe(no_mangle))]
+#[cfg_attr(panic = "abort", unsafe(no_mangle))]
 pub extern "C" fn __atomfix_unwind(frame: usize) {
     let Some(me) = process::me() else { return };
     leave_frames(me, |of| of == Frame(frame));
@@ -88,6 +88,23 @@ pub fn give_up(me: Me, cause: Cause) {
         }
         at_work(me, lock, || drop_tenure(me, lock));
     }
+}
+
+/// A jump out of a signal handler may leave a hook in the middle. Makes the records whole again: the thread waits for nothing, and
+/// has of the lock that the hook was at work on only what its entries say.
+pub fn repair(me: Me) {
+    let address = me.thread.busy.load(Ordering::Relaxed);
+    if address == 0 {
+        return;
+    }
+    let lock = Lock::at(address);
+    me.domain.waiting(me.slot).store(0, Ordering::Release);
+    me.thread.recount();
+    let word = lock.word();
+    if word.owner() == Some(me.slot) && tenure(me, lock).is_none() {
+        disown(me, lock, word.ticket(), None);
+    }
+    me.thread.busy.store(0, Ordering::Relaxed);
 }
 
 #[cold]
@@ -123,7 +140,8 @@ fn again(me: Me, lock: &Lock, request: Request) -> Attempt {
 /// not judged.
 const STACK: usize = 1 << 20;
 
-/// Ends holds of frames that are gone, which a way out that no hook saw left behind.
+/// Ends holds of frames that are gone, which a way out that no hook saw left behind. A dead frame that lies no deeper than this
+/// function's own is not told from a live one.
 #[inline(always)]
 fn sweep(me: Me) {
     let marker = 0_u8;

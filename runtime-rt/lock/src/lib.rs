@@ -7,7 +7,7 @@
 #![no_std]
 
 // With unwinding (ordinary builds of the workspace) the linker wants std's handlers; the archive is built to abort.
-#[cfg(any(test, not(panic = "abort")))]
+#[cfg(not(panic = "abort"))]
 extern crate std;
 
 pub mod protocol;
@@ -17,6 +17,7 @@ pub mod tls;
 pub mod events;
 pub mod options;
 pub mod table;
+pub mod text;
 
 pub mod block;
 pub mod process;
@@ -24,11 +25,12 @@ pub mod revoke;
 
 pub mod fork;
 pub mod start;
+pub mod statistics;
 
 pub mod hooks;
 pub mod interpose;
 
-#[cfg(all(not(test), panic = "abort"))]
+#[cfg(panic = "abort")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     // SAFETY: the call has no preconditions.
@@ -36,7 +38,7 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 }
 
 /// Nothing here allocates; `model` could, so the compiler asks for an allocator. This one has no memory.
-#[cfg(all(not(test), panic = "abort"))]
+#[cfg(panic = "abort")]
 mod without_memory {
     use core::alloc::{GlobalAlloc, Layout};
 
@@ -57,7 +59,7 @@ mod without_memory {
 
 /// Frames of this archive are unwound through (cancellation inside an interposed call), but have nothing to clean up, so their
 /// personality is never called; precompiled parts of core refer to it.
-#[cfg(all(not(test), panic = "abort"))]
+#[cfg(panic = "abort")]
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() -> i32 {
     // `_URC_CONTINUE_UNWIND`

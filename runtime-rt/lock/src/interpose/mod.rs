@@ -9,12 +9,20 @@ pub mod next;
 
 pub mod condition;
 pub mod join;
+pub mod meet;
+pub mod poll;
+pub mod sleep;
+pub mod stream;
+
 pub mod owner;
+pub mod program_lock;
+
+pub mod leave;
 
 use crate::hooks;
 use crate::process;
 use crate::protocol::atomic::Ordering;
-use crate::protocol::graph::Blocked;
+use crate::protocol::graph::{Blocked, Fate, fate};
 use crate::protocol::lock::{Cause, Me};
 
 /// Why holds are given up before a thread blocks in this.
@@ -48,4 +56,33 @@ fn end_blocking(blocking: Option<Me>) {
     if let Some(me) = blocking {
         me.thread.blocked.store(0, Ordering::Release);
     }
+}
+
+/// Before a call that waits for a lock of the program.
+#[cold]
+fn begin_lock(blocked: Blocked) -> Option<Me> {
+    let me = process::me_or_register()?;
+    me.thread.blocked.store(blocked.pack(), Ordering::SeqCst);
+    if !me.thread.holds_nothing() && fate(me.domain, me.slot, me.slot) == Fate::Cycle {
+        hooks::give_up(me, Cause::ProgramLock);
+    }
+    Some(me)
+}
+
+/// Whether this thread has any injected lock.
+#[inline(always)]
+fn holds_something() -> bool {
+    process::me().is_some_and(|me| !me.thread.holds_nothing())
+}
+
+/// Makes a call of libc without its trace in `errno`.
+fn keeping_errno<T>(call: impl FnOnce() -> T) -> T {
+    // SAFETY: the call has no preconditions.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: the pointer is to this thread's own variable.
+    let before = unsafe { errno.read() };
+    let result = call();
+    // SAFETY: as above.
+    unsafe { errno.write(before) };
+    result
 }

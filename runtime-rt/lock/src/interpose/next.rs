@@ -62,7 +62,7 @@ macro_rules! interpose {
         ///
         /// # Safety
         /// As the function of libc with this name.
-        #[cfg_attr(not(test), unsafe(no_mangle))]
+        #[cfg_attr(panic = "abort", unsafe(no_mangle))]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
             static NEXT: $crate::interpose::next::Next = $next;
             let address = core::ptr::with_exposed_provenance::<()>(NEXT.address());

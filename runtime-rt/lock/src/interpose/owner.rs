@@ -1,9 +1,10 @@
 //! Who must act before a blocked thread goes on: owners of glibc's locks are read from the locks themselves.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::Ordering;
 
 use crate::protocol::graph::{Blocked, Needed};
 use crate::protocol::thread::{Domain, Slot};
+use crate::sys;
 
 /// Where `pthread_mutex_t` keeps its owner's number (`__data.__owner`): fixed by glibc's binary interface.
 const MUTEX_OWNER: usize = 8;
@@ -21,15 +22,10 @@ pub fn needed(domain: &'static Domain, blocked: Blocked) -> Needed {
 }
 
 fn owner(domain: &'static Domain, address: usize) -> Needed {
-    let word = core::ptr::with_exposed_provenance::<AtomicU32>(address);
-    // SAFETY: a thread that is blocked in a lock keeps it alive; one that has just left may have freed it, but the blocked mark is
-    // cleared first, and memory of the heap stays readable.
-    let word = unsafe { &*word };
-    let tid = word.load(Ordering::Relaxed);
-    if tid == 0 {
-        return Needed::Stranger;
+    match sys::memory::read(address) {
+        None | Some(0) => Needed::Stranger,
+        Some(tid) => find(domain, |slot| domain.thread(slot).tid.load(Ordering::Relaxed) == tid),
     }
-    find(domain, |slot| domain.thread(slot).tid.load(Ordering::Relaxed) == tid)
 }
 
 fn find(domain: &'static Domain, is: impl Fn(Slot) -> bool) -> Needed {

@@ -264,6 +264,12 @@ impl Thread {
         self.used.store(self.used.load(Ordering::Relaxed) & !(1 << index.0), Ordering::Release);
     }
 
+    /// Own thread: finds out anew which entries are in use, after a jump out of the middle of a change.
+    pub fn recount(&self) {
+        let used = (0..).zip(&self.holds).filter(|(_, hold)| hold.key().is_some()).fold(0, |used, (index, _)| used | 1_u32 << index);
+        self.used.store(used, Ordering::Release);
+    }
+
     /// Another thread: ends a tenure. The record's own thread finds out when it next looks.
     pub fn revoke(&self, lock: usize, ticket: Ticket) {
         for hold in &self.holds {

@@ -4,4 +4,5 @@ pub mod call;
 pub mod clock;
 pub mod futex;
 pub mod membarrier;
+pub mod memory;
 pub mod thread;

@@ -1,0 +1,45 @@
+//! Waiting for peers: semaphores and barriers. A semaphore that has a count left keeps nobody waiting, so it is tried first.
+
+use core::ffi::c_int;
+
+use super::next::{Next, interpose, interpose_blocking};
+use super::{begin_blocking, end_blocking, holds_something, keeping_errno};
+use crate::protocol::graph::Blocked;
+
+interpose! {
+    /// Takes one from a semaphore.
+    fn sem_wait(semaphore: *mut libc::sem_t) -> c_int,
+    Next::new(c"sem_wait"),
+    |original| {
+        // SAFETY: the caller's semaphore, and a call that does not wait.
+        if holds_something() && keeping_errno(|| unsafe { libc::sem_trywait(semaphore) }) == 0 {
+            return 0;
+        }
+        let blocking = begin_blocking(Some(Blocked::Meet));
+        // SAFETY: the caller's duty, passed on.
+        let result = unsafe { original(semaphore) };
+        end_blocking(blocking);
+        result
+    }
+}
+
+interpose_blocking! {
+    /// Takes one from a semaphore, or gives up at a time.
+    fn sem_timedwait(semaphore: usize, until: usize) -> c_int,
+    Next::new(c"sem_timedwait"),
+    Some(Blocked::Meet)
+}
+
+interpose_blocking! {
+    /// Takes one from a semaphore, or gives up at a time on a clock.
+    fn sem_clockwait(semaphore: usize, clock: c_int, until: usize) -> c_int,
+    Next::new(c"sem_clockwait"),
+    Some(Blocked::Meet)
+}
+
+interpose_blocking! {
+    /// Waits until as many threads as the barrier asks for have come.
+    fn pthread_barrier_wait(barrier: usize) -> c_int,
+    Next::new(c"pthread_barrier_wait"),
+    Some(Blocked::Meet)
+}

@@ -1,0 +1,133 @@
+//! Input and output on descriptors. On files it never gives anything up: regions may span it. On pipes, sockets and terminals it
+//! does when the call would wait for a peer: the descriptor blocks, and is not ready.
+//!
+//! A thread without holds pays for none of these questions; it only shows that it may be waiting.
+
+use core::ffi::{c_int, c_short, c_uint};
+
+use super::next::{Next, interpose_blocking};
+use super::{holds_something, keeping_errno};
+use crate::protocol::graph::Blocked;
+
+type Size = libc::ssize_t;
+
+/// What a call waits for.
+const INPUT: c_short = libc::POLLIN;
+const OUTPUT: c_short = libc::POLLOUT;
+
+/// Whether a call that wants this event of this descriptor may wait for a peer.
+#[inline(always)]
+fn peer(descriptor: c_int, event: c_short, flags: c_int) -> Option<Blocked> {
+    if holds_something() && (flags & libc::MSG_DONTWAIT != 0 || !keeping_errno(|| waits(descriptor, event))) {
+        return None;
+    }
+    Some(Blocked::Stream)
+}
+
+#[cold]
+fn waits(descriptor: c_int, event: c_short) -> bool {
+    // SAFETY: all-zero is a value of this structure of integers.
+    let mut status = unsafe { core::mem::zeroed::<libc::stat>() };
+    // SAFETY: the kernel writes the live `status` only.
+    let known = unsafe { libc::fstat(descriptor, &raw mut status) } == 0;
+    if !known || !matches!(status.st_mode & libc::S_IFMT, libc::S_IFIFO | libc::S_IFSOCK | libc::S_IFCHR) {
+        return false;
+    }
+    // SAFETY: the command takes no further argument.
+    let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
+    let mut asked = libc::pollfd { fd: descriptor, events: event, revents: 0 };
+    // SAFETY: one live entry; a time-out of zero does not wait.
+    let ready = || unsafe { libc::syscall(libc::SYS_ppoll, &raw mut asked, 1, &libc::timespec { tv_sec: 0, tv_nsec: 0 }, 0, 0) } == 1;
+    flags & libc::O_NONBLOCK == 0 && !{ ready }()
+}
+
+interpose_blocking! {
+    /// Reads.
+    fn read(descriptor: c_int, buffer: usize, size: usize) -> Size,
+    Next::new(c"read"),
+    peer(descriptor, INPUT, 0)
+}
+
+interpose_blocking! {
+    /// Reads into several buffers.
+    fn readv(descriptor: c_int, buffers: usize, count: c_int) -> Size,
+    Next::new(c"readv"),
+    peer(descriptor, INPUT, 0)
+}
+
+interpose_blocking! {
+    /// Writes.
+    fn write(descriptor: c_int, buffer: usize, size: usize) -> Size,
+    Next::new(c"write"),
+    peer(descriptor, OUTPUT, 0)
+}
+
+interpose_blocking! {
+    /// Writes from several buffers.
+    fn writev(descriptor: c_int, buffers: usize, count: c_int) -> Size,
+    Next::new(c"writev"),
+    peer(descriptor, OUTPUT, 0)
+}
+
+interpose_blocking! {
+    /// Receives.
+    fn recv(descriptor: c_int, buffer: usize, size: usize, flags: c_int) -> Size,
+    Next::new(c"recv"),
+    peer(descriptor, INPUT, flags)
+}
+
+interpose_blocking! {
+    /// Receives, with the sender's address.
+    fn recvfrom(descriptor: c_int, buffer: usize, size: usize, flags: c_int, address: usize, length: usize) -> Size,
+    Next::new(c"recvfrom"),
+    peer(descriptor, INPUT, flags)
+}
+
+interpose_blocking! {
+    /// Receives a message.
+    fn recvmsg(descriptor: c_int, message: usize, flags: c_int) -> Size,
+    Next::new(c"recvmsg"),
+    peer(descriptor, INPUT, flags)
+}
+
+interpose_blocking! {
+    /// Sends.
+    fn send(descriptor: c_int, buffer: usize, size: usize, flags: c_int) -> Size,
+    Next::new(c"send"),
+    peer(descriptor, OUTPUT, flags)
+}
+
+interpose_blocking! {
+    /// Sends to an address.
+    fn sendto(descriptor: c_int, buffer: usize, size: usize, flags: c_int, address: usize, length: c_uint) -> Size,
+    Next::new(c"sendto"),
+    peer(descriptor, OUTPUT, flags)
+}
+
+interpose_blocking! {
+    /// Sends a message.
+    fn sendmsg(descriptor: c_int, message: usize, flags: c_int) -> Size,
+    Next::new(c"sendmsg"),
+    peer(descriptor, OUTPUT, flags)
+}
+
+interpose_blocking! {
+    /// Takes a connection.
+    fn accept(descriptor: c_int, address: usize, length: usize) -> c_int,
+    Next::new(c"accept"),
+    peer(descriptor, INPUT, 0)
+}
+
+interpose_blocking! {
+    /// Takes a connection, with flags.
+    fn accept4(descriptor: c_int, address: usize, length: usize, flags: c_int) -> c_int,
+    Next::new(c"accept4"),
+    peer(descriptor, INPUT, 0)
+}
+
+interpose_blocking! {
+    /// Connects. Whether that waits cannot be known before, unless the descriptor never does.
+    fn connect(descriptor: c_int, address: usize, length: c_uint) -> c_int,
+    Next::new(c"connect"),
+    peer(descriptor, 0, 0)
+}

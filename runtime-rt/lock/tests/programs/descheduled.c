@@ -1,0 +1,42 @@
+// A holder that shares its processor with hogs, so that its region takes long but little processor time: it keeps the lock.
+// stats: none
+#include "hooks.h"
+static volatile int held, done;
+static void *hog(void *unused) {
+  while (!done) {
+  }
+  return unused;
+}
+static double used(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+static void *body(void *unused) {
+  FRAME;
+  ACQUIRE(0, X, 2);
+  raise_flag(&held);
+  double from = used();
+  while (used() - from < 0.04) {
+  }
+  done = 1;
+  RELEASE(0, 2);
+  return unused;
+}
+int main(void) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  CHECK(!sched_setaffinity(0, sizeof one, &one));
+  FRAME;
+  pthread_t hogs[5];
+  for (int i = 0; i < 5; i++) hogs[i] = start(hog, 0);
+  pthread_t thread = start(body, 0);
+  await(&held);
+  ACQUIRE(0, R, 1);
+  CHECK(done);
+  RELEASE(0, 1);
+  finish(thread);
+  for (int i = 0; i < 5; i++) finish(hogs[i]);
+  return 0;
+}

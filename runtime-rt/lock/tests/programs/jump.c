@@ -1,0 +1,39 @@
+// longjmp ends the holds of the frames that it leaves, and only those.
+// stats: none
+#include <setjmp.h>
+#include <signal.h>
+#include "hooks.h"
+static jmp_buf here;
+static sigjmp_buf there;
+__attribute__((noinline)) static void deep(int depth) {
+  FRAME;
+  ACQUIRE(0, X, 1);
+  if (depth == 0) longjmp(here, 1);
+  deep(depth - 1);
+  RELEASE(0, 1);
+}
+static void handler(int signal) {
+  (void)signal;
+  siglongjmp(there, 1);
+}
+__attribute__((noinline)) static void interrupted(void) {
+  FRAME;
+  ACQUIRE(0, X, 2);
+  raise(SIGUSR1);
+  abort();
+}
+int main(void) {
+  FRAME;
+  ACQUIRE(1, X, 3);
+  if (!setjmp(here)) deep(3);
+  CHECK(is_free(0, X) && is_held(1, R));
+  signal(SIGUSR1, handler);
+  for (int i = 0; i < 3; i++) {
+    if (!sigsetjmp(there, 1)) interrupted();
+    CHECK(is_free(0, X));
+  }
+  CHECK(is_held(1, R));
+  RELEASE(1, 3);
+  CHECK(is_free(1, X));
+  return 0;
+}

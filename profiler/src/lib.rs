@@ -1,1 +1,18 @@
-//! Runs instrumented programs, collects what they recorded, and merges passing runs into a profile.
+//! Runs instrumented programs and learns from those runs that pass.
+//!
+//! In order: `perturb` gives each run its seed, `run` runs a program and judges it, `collect` reads the recordings that its
+//! processes left (`model::recording`), `symbols` names the locks in them, `swap` puts the instrumented program in the place of
+//! the original while a test suite runs.
+//!
+//! The rule that everything keeps: a run that fails is never merged. Not here: building the instrumented program (`passes`,
+//! `cli`), and what a profile means (`inference`).
+
+pub mod collect;
+pub mod error;
+pub mod perturb;
+pub mod run;
+pub mod signals;
+pub mod swap;
+pub mod symbols;
+
+pub use error::ProfileError;

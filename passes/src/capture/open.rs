@@ -176,7 +176,10 @@ fn take(capture: &mut Capture, input: &Input, content: Vec<u8>) -> Result<Part, 
                 pieces.push(piece(capture, &format!("{path}({})", member.name), member.name, member.content)?);
             }
             if pieces.iter().all(|piece| piece.bare == Some(NO_BITCODE)) {
-                uncovered(capture, path, NO_BITCODE);
+                // The C library's empty archives (libpthread.a) hold nothing to cover.
+                if !pieces.is_empty() {
+                    uncovered(capture, path, NO_BITCODE);
+                }
                 return Ok(Part::Whole);
             }
             for piece in &pieces {
@@ -198,7 +201,10 @@ fn take(capture: &mut Capture, input: &Input, content: Vec<u8>) -> Result<Part, 
 const NO_BITCODE: &str = "it has no bitcode";
 
 fn uncovered(capture: &mut Capture, what: String, why: &str) {
-    capture.uncovered.push(Uncovered { what, why: why.to_owned() });
+    let uncovered = Uncovered { what, why: why.to_owned() };
+    if !capture.uncovered.contains(&uncovered) {
+        capture.uncovered.push(uncovered);
+    }
 }
 
 fn piece(capture: &mut Capture, origin: &str, name: String, content: Vec<u8>) -> Result<Piece, CaptureError> {

@@ -36,13 +36,22 @@ pub(crate) fn requested(mut command_line: impl Iterator<Item = OsString>) -> Opt
     let language = match name.as_str() {
         "atomfix-cc" => Language::C,
         "atomfix-c++" => Language::Cxx,
-        _ => match command_line.next()?.to_str()? {
-            "cc" => Language::C,
-            "c++" => Language::Cxx,
-            _ => return None,
-        },
+        _ => {
+            let first = command_line.next()?;
+            match first.to_str()? {
+                "cc" => Language::C,
+                "c++" => Language::Cxx,
+                option => return option.starts_with('-').then(|| without_subcommand(first, command_line))?,
+            }
+        }
     };
     Some(Request::Compile(language, command_line.collect()))
+}
+
+/// CMake forgets the `cc` of `CC="atomfix cc"` when it compiles assembly.
+fn without_subcommand(first: OsString, rest: impl Iterator<Item = OsString>) -> Option<Request> {
+    let arguments: Vec<OsString> = std::iter::once(first).chain(rest).collect();
+    arguments.iter().any(|argument| argument == "-c").then_some(Request::Compile(Language::C, arguments))
 }
 
 /// Runs the compiler or the linker and returns its status.

@@ -126,6 +126,7 @@ pub(super) fn additions(arguments: &[OsString]) -> Additions {
     let mut additions = Additions::default();
     let mut untouched = false;
     let mut debug = false;
+    let mut assembly_text = false;
     let mut language: Option<Vec<u8>> = None;
     let mut arguments = arguments.iter().map(OsString::as_os_str);
     let mut only_inputs = false;
@@ -149,13 +150,13 @@ pub(super) fn additions(arguments: &[OsString]) -> Additions {
             b"-c" | b"--compile" => objects = true,
             b"-E" | b"-M" | b"-MM" | b"-fsyntax-only" | b"--analyze" | b"--precompile" | b"--preprocess" => neither = true,
             b"-S" | b"--assemble" | b"-emit-llvm" | b"-emit-ast" | b"-cc1" | b"-cc1as" => untouched = true,
-            // The assembler of GNU complains about the line tables that clang writes for it.
-            b"-fno-integrated-as" | b"-no-integrated-as" => debug = true,
+            b"-fno-integrated-as" | b"-no-integrated-as" | b"-save-temps" | b"--save-temps" => assembly_text = true,
             b"-fno-lto" => additions.after.clear(),
             _ if text.starts_with(b"-print-") || text.starts_with(b"--print-") => untouched = true,
             _ if text == b"-flto" || text.starts_with(b"-flto=") => additions.after = vec!["-fno-lto"],
             _ if text.starts_with(b"--output=") => output = Some(OsStr::from_bytes(&text[9..]).into()),
             _ if text.starts_with(b"-o") && !text.starts_with(b"-objc") => output = Some(OsStr::from_bytes(&text[2..]).into()),
+            _ if text.starts_with(b"-save-temps=") => assembly_text = true,
             _ if text.starts_with(b"-x") => language = Some(text[2..].to_vec()),
             _ if text.starts_with(b"-g") && !text.starts_with(b"-gcc") => debug = true,
             _ => linker(argument, &mut additions.linker),
@@ -174,6 +175,8 @@ pub(super) fn additions(arguments: &[OsString]) -> Additions {
     additions.note = (!additions.after.is_empty()).then_some(LTO_NOTE);
     additions.before = [&["--start-no-unused-arguments"][..], &EMBED].concat();
     if !sources.is_empty() && !debug {
+        // Assemblers that read clang's text complain about the sums in its newest form of line tables.
+        additions.before.extend(assembly_text.then_some("-gdwarf-4"));
         additions.before.push("-gline-tables-only");
     }
     additions.before.push("--end-no-unused-arguments");
@@ -256,7 +259,7 @@ mod tests {
             ("-c a.S", false),
             ("-x assembler-with-cpp a.c", false),
             ("a.o -lm", false),
-            ("-fno-integrated-as -c a.c", false),
+            ("-fno-integrated-as -c a.c", true),
             ("--gcc-toolchain=/x -c a.c", true),
         ] {
             assert_eq!(of(line).before.contains(&"-gline-tables-only"), expected, "{line}");

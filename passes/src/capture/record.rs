@@ -124,7 +124,7 @@ pub struct Kept {
 pub struct Hardened {
     /// The original program.
     pub original: PathBuf,
-    /// BLAKE3 of its content, in hex.
+    /// Its `Capture::build`.
     pub original_hash: String,
     /// The plan, as TOML.
     pub plan: String,

@@ -1,0 +1,181 @@
+//! Programs that cannot be opened or linked anew: one clear error, the right exit code, nothing half-written.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::sandbox::{Ran, Sandbox, unchanged};
+use passes::capture::{CaptureError, open, relink};
+
+const FILES: &[(&str, &str)] = &[
+    ("main.c", "#include <stdio.h>\nint one(void);\nint main(void) { printf(\"%d\\n\", one()); return 0; }\n"),
+    ("one.c", "int one(void) { return 1; }\n"),
+];
+
+const USAGE: i32 = 2;
+const TOOLCHAIN: i32 = 3;
+
+fn built() -> Sandbox {
+    let sandbox = Sandbox::new(FILES);
+    sandbox.cc("-c main.c one.c").good();
+    sandbox.shell("ar rcs lib.a one.o").good();
+    sandbox.cc("main.o lib.a -o app").good();
+    sandbox
+}
+
+/// One error, which names these things and says what to do, on stderr alone.
+#[track_caller]
+fn check(ran: &Ran, code: i32, parts: &[&str]) {
+    assert_eq!(ran.code, Some(code), "{}", ran.stderr);
+    assert_eq!(ran.stdout, "");
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    assert!(lines.len() == 2 && lines[0].starts_with("atomfix: ") && lines[1].starts_with("  help: "), "{}", ran.stderr);
+    for part in parts {
+        assert!(ran.stderr.contains(part), "{part} in {}", ran.stderr);
+    }
+}
+
+#[test]
+fn programs_that_were_not_linked_by_us_are_refused_by_every_command() {
+    let sandbox = built();
+    sandbox.write("text", "just text\n");
+    sandbox.write("empty", "");
+    sandbox.write("script", "#!/bin/sh\n# script - temporary wrapper script for .libs/script\n# This is the libtool wrapper\n");
+    sandbox.shell("clang-22 main.c one.c -o foreign; printf '\\177ELF\\002\\001garbage' > short").good();
+    let before = sandbox.files();
+    for (name, parts) in [
+        ("text", &["text: not a 64-bit ELF program", "atomfix cc"][..]),
+        ("empty", &["empty: not a 64-bit ELF program"]),
+        ("short", &["short: not a 64-bit ELF program"]),
+        ("script", &["script: a script that libtool made", ".libs/script"]),
+        ("foreign", &["foreign: not linked with atomfix cc", "CC=\"atomfix cc\""]),
+        ("main.o", &["main.o: not linked with atomfix cc"]),
+    ] {
+        for line in [&["infer", name][..], &["harden", name, "-o", "out"]] {
+            check(&sandbox.run("atomfix", line), USAGE, parts);
+        }
+    }
+    assert_eq!(sandbox.files(), before, "nothing is written");
+}
+
+#[test]
+fn inputs_that_changed_or_vanished_are_named() {
+    let sandbox = built();
+    sandbox.write("one.c", "int one(void) { return 2; }\n");
+    sandbox.cc("-c one.c").good();
+    sandbox.check_round_trip("app", &["main.c", "one.c"]);
+    sandbox.shell("ar r lib.a one.o").good();
+    check(&sandbox.run("atomfix", &["infer", "app"]), USAGE, &["app: changed since the program was linked: lib.a", "link it again"]);
+    fs::remove_file(sandbox.path("main.o")).expect("a file");
+    check(
+        &sandbox.run("atomfix", &["infer", "app"]),
+        USAGE,
+        &["changed since the program was linked: lib.a; gone since the program was linked: main.o"],
+    );
+}
+
+#[test]
+fn members_of_thin_archives_are_inputs() {
+    let sandbox = built();
+    sandbox.shell("ar rcsT thin.a one.o").good();
+    sandbox.cc("main.o thin.a -o app").good();
+    sandbox.check_round_trip("app", &["main.c", "one.c"]);
+    sandbox.write("one.c", "int one(void) { return 2; }\n");
+    sandbox.cc("-c one.c").good();
+    assert!(
+        matches!(open(&sandbox.path("app")), Err(CaptureError::Stale { changed, .. }) if changed == [std::path::PathBuf::from("thin.a")])
+    );
+}
+
+#[test]
+fn a_damaged_record_is_an_error_and_never_a_panic() {
+    let sandbox = Sandbox::new(FILES);
+    sandbox.cc("main.c one.c -o app").good();
+    let whole = fs::read(sandbox.path("app")).expect("a program");
+    let record = whole.windows(12).position(|window| window == b"{\"version\":1").expect("a record");
+    let check = |content: &[u8]| {
+        fs::write(sandbox.path("damaged"), content).expect("a file");
+        open(&sandbox.path("damaged"))
+    };
+    let mut other = whole.clone();
+    other[record + 11] = b'9';
+    let error = check(&other).expect_err("another version");
+    assert!(error.to_string().contains("version 9 is not known"), "{error}");
+    for step in 0..200 {
+        let at = record + step * 7;
+        let mut flipped = whole.clone();
+        flipped[at] ^= 0x40;
+        // A flipped letter of a name may go unnoticed, or be an input that is gone: any answer but a panic.
+        let _ = check(&flipped);
+    }
+    for length in (0..whole.len()).step_by(97) {
+        check(&whole[..length]).expect_err("truncated");
+    }
+}
+
+#[test]
+fn damaged_bitcode_is_named() {
+    let sandbox = built();
+    sandbox.shell("objcopy --update-section .atombc=main.c main.o; objcopy --remove-section .llvmcmd one.o half.o").good();
+    for (line, part) in
+        [("main.o one.o", "main.o: its bitcode is damaged"), ("half.o main.c", "half.o: it has 1 units of bitcode, but 0 commands")]
+    {
+        sandbox.cc(&format!("{line} -o app")).good();
+        check(&sandbox.run("atomfix", &["infer", "app"]), USAGE, &[part, "compile it again"]);
+    }
+}
+
+#[test]
+fn a_missing_compiler_is_a_toolchain_error_with_the_way_to_mend_it() {
+    let sandbox = built();
+    for line in [&["cc", "-c", "main.c"][..], &["cc", "main.c", "one.c", "-o", "new"], &["c++", "main.c"]] {
+        let mut command = sandbox.command("atomfix");
+        command.args(line).env("ATOMFIX_LLVM_BIN", "/nonexistent");
+        let tool = if line[0] == "cc" { "clang-22 is not installed" } else { "clang++-22 is not installed" };
+        check(&sandbox.finish(&mut command), TOOLCHAIN, &[tool, "/nonexistent", "atomfix doctor"]);
+    }
+    assert!(!sandbox.path("new").exists());
+}
+
+#[test]
+fn an_output_that_cannot_be_written_leaves_everything_as_it_was() {
+    let sandbox = built();
+    fs::create_dir(sandbox.path("folder")).expect("a folder");
+    let before = sandbox.files();
+    let capture = sandbox.open("app");
+    for out in ["no/such/folder/app.hard", "main.o/app.hard", "folder"] {
+        let error = relink(&capture, &unchanged(&capture, &sandbox.path(out))).expect_err("cannot be written");
+        assert!(matches!(error, CaptureError::Write { .. }) && !error.is_toolchain(), "{error}");
+    }
+    assert_eq!(sandbox.files(), before);
+}
+
+#[test]
+fn a_folder_without_write_permission_is_told_before_any_work() {
+    let sandbox = built();
+    let capture = sandbox.open("app");
+    let folder = sandbox.path("closed");
+    fs::create_dir(&folder).expect("a folder");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).expect("permissions");
+    if fs::write(folder.join("probe"), "").is_ok() {
+        // The superuser may write everywhere.
+        return;
+    }
+    let error = relink(&capture, &unchanged(&capture, &folder.join("app.hard"))).expect_err("cannot be written");
+    assert!(error.to_string().contains("closed/app.hard: cannot write"), "{error}");
+}
+
+#[test]
+fn bitcode_that_does_not_compile_gives_the_compilers_words() {
+    let sandbox = built();
+    let capture = sandbox.open("app");
+    let mut order = unchanged(&capture, &sandbox.path("app.new"));
+    order.bitcode[0] = Some(b"BC\xc0\xdenonsense".to_vec());
+    let error = relink(&capture, &order).expect_err("nonsense");
+    assert!(error.is_toolchain() && error.to_string().contains("main.o"), "{error}");
+    assert!(!sandbox.path("app.new").exists());
+    order = unchanged(&capture, &sandbox.path("app.new"));
+    order.link_args = vec!["-lno_such_library".to_owned()];
+    let error = relink(&capture, &order).expect_err("no such library");
+    assert!(error.is_toolchain() && error.to_string().contains("no_such_library"), "{error}");
+    assert!(!sandbox.path("app.new").exists());
+}

@@ -9,6 +9,7 @@ use explorer::fake::oracle;
 use explorer::fake::program::Program;
 use explorer::strategy::Strategy;
 use explorer::strategy::depth_first::{DepthFirst, Extent};
+use explorer::strategy::dpor::Dpor;
 use explorer::strategy::iterative::{Iterative, Preemptions};
 use model::report::Coverage;
 
@@ -42,6 +43,11 @@ fn check_unbounded(flavor: Flavor, first_seed: u64) {
         assert_eq!(outcomes(&program, &mut sleeping), expected, "sleep sets, {flavor:?}, seed {seed}: {program:#?}");
         assert!(sleeping.counts().schedules <= schedules, "sleep sets, {flavor:?}, seed {seed}");
         assert_eq!(sleeping.coverage(), Coverage::All);
+
+        let mut dpor = Dpor::new();
+        assert_eq!(outcomes(&program, &mut dpor), expected, "dpor, {flavor:?}, seed {seed}: {program:#?}");
+        assert!(dpor.counts().schedules <= sleeping.counts().schedules, "dpor, {flavor:?}, seed {seed}: {program:#?}");
+        assert_eq!(dpor.coverage(), Coverage::All);
 
         let mut iterative = Iterative::new(Preemptions::Unlimited);
         assert_eq!(outcomes(&program, &mut iterative), expected, "iterative, {flavor:?}, seed {seed}");

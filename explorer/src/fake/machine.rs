@@ -106,7 +106,7 @@ impl Machine {
     pub fn pending(&self, program: &Program, thread: ThreadId) -> Option<Event> {
         let state = &self.threads[thread.index()];
         let plain = |kind| Some(Event { kind, range: None, object: None, site: None });
-        if self.ended || state.phase == Phase::Ended {
+        if state.phase == Phase::Ended {
             return None;
         }
         if state.phase == Phase::Fresh {

@@ -7,6 +7,7 @@ use core::str::FromStr;
 use super::Strategy;
 use super::budget::Budget;
 use super::depth_first::{DepthFirst, Extent};
+use super::dpor::Dpor;
 use super::iterative::{Iterative, Preemptions};
 use super::pct::{DEEPEST, Pct};
 use super::pos::Pos;
@@ -32,6 +33,8 @@ pub enum Name {
     DepthFirst,
     /// `sleep`: sleep sets alone.
     SleepSets,
+    /// `dpor`: optimal dynamic partial order reduction.
+    Dpor,
     /// `random`: the random walk.
     Random,
     /// `pct:D`: probabilistic concurrency testing for failures of depth D.
@@ -47,7 +50,7 @@ pub enum Name {
 const USUAL_DEPTH: u32 = 3;
 
 /// Each name, for messages.
-pub const NAMES: &[&str] = &["dfs", "sleep", "random", "pct:D", "pos"];
+pub const NAMES: &[&str] = &["dfs", "sleep", "dpor", "random", "pct:D", "pos"];
 
 impl Config {
     /// The strategy.
@@ -56,6 +59,7 @@ impl Config {
         let strategy: Box<dyn Strategy> = match self.name {
             Name::DepthFirst => Box::new(Iterative::new(self.preemptions)),
             Name::SleepSets => Box::new(DepthFirst::new(Extent::SleepSets)),
+            Name::Dpor => Box::new(Dpor::new()),
             Name::Random => Box::new(RandomWalk::new(self.seed)),
             Name::Pct { depth } => Box::new(Pct::new(self.seed, depth)),
             Name::Pos => Box::new(Pos::new(self.seed)),
@@ -72,7 +76,7 @@ impl Name {
     #[must_use]
     pub fn ends(self) -> bool {
         match self {
-            Self::DepthFirst | Self::SleepSets => true,
+            Self::DepthFirst | Self::SleepSets | Self::Dpor => true,
             Self::Random | Self::Pct { .. } | Self::Pos => false,
         }
     }
@@ -83,6 +87,7 @@ impl fmt::Display for Name {
         match self {
             Self::DepthFirst => f.write_str("dfs"),
             Self::SleepSets => f.write_str("sleep"),
+            Self::Dpor => f.write_str("dpor"),
             Self::Random => f.write_str("random"),
             Self::Pct { depth } => write!(f, "pct:{depth}"),
             Self::Pos => f.write_str("pos"),
@@ -113,6 +118,7 @@ impl FromStr for Name {
         match text.split_once(':').unwrap_or((text, "")) {
             ("dfs", "") => Ok(Self::DepthFirst),
             ("sleep", "") => Ok(Self::SleepSets),
+            ("dpor", "") => Ok(Self::Dpor),
             ("random", "") => Ok(Self::Random),
             ("pos", "") => Ok(Self::Pos),
             ("pct", "") => Ok(Self::Pct { depth: USUAL_DEPTH }),
@@ -131,7 +137,7 @@ mod tests {
 
     #[test]
     fn names_read_back_from_their_words() {
-        let names = [Name::DepthFirst, Name::SleepSets, Name::Random, Name::Pct { depth: 5 }, Name::Pos];
+        let names = [Name::DepthFirst, Name::SleepSets, Name::Dpor, Name::Random, Name::Pct { depth: 5 }, Name::Pos];
         assert_eq!(names.len(), NAMES.len());
         for name in names {
             assert_eq!(name.to_string().parse(), Ok(name));
@@ -140,6 +146,6 @@ mod tests {
         for bad in ["fast", "pct:0", "pct:99", "pct:x", "dfs:1", ""] {
             assert_eq!(bad.parse::<Name>(), Err(BadName), "{bad}");
         }
-        assert_eq!(BadName.to_string(), "no strategy has this name; there are dfs, sleep, random, pct:D, pos");
+        assert_eq!(BadName.to_string(), "no strategy has this name; there are dfs, sleep, dpor, random, pct:D, pos");
     }
 }

@@ -28,6 +28,7 @@
 pub mod budget;
 pub mod config;
 pub mod depth_first;
+pub mod dpor;
 pub mod iterative;
 pub mod pct;
 pub mod pos;

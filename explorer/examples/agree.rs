@@ -1,0 +1,53 @@
+//! Compares searches with brute force on many random programs: `agree [FIRST_SEED] [PROGRAMS]`.
+//!
+//! Prints, for each flavor of program, how many executions each search took; stops at the first disagreement.
+#![expect(clippy::print_stdout, reason = "it is a program for people")]
+
+use std::collections::BTreeSet;
+
+use explorer::fake::explore::explore;
+use explorer::fake::generate::{Flavor, program};
+use explorer::fake::machine::Outcome;
+use explorer::fake::oracle;
+use explorer::fake::program::Program;
+use explorer::strategy::Strategy;
+use explorer::strategy::depth_first::{DepthFirst, Extent};
+use explorer::strategy::dpor::Dpor;
+
+const MOST_SCHEDULES: u64 = 300_000;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1).map(|argument| argument.parse().expect("a number"));
+    let first = arguments.next().unwrap_or(0);
+    let programs = arguments.next().unwrap_or(1000);
+    for flavor in [Flavor::Accesses, Flavor::Locks, Flavor::Everything] {
+        let (mut tried, mut schedules, mut sleeping, mut reduced) = (0, 0, [0; 2], [0; 2]);
+        for seed in first..first + programs {
+            let program = program(seed, flavor);
+            let (expected, count) = oracle::outcomes(&program, None);
+            if count > MOST_SCHEDULES {
+                continue;
+            }
+            tried += 1;
+            schedules += count;
+            let sleep = compare(&program, &mut DepthFirst::new(Extent::SleepSets), &expected, (flavor, seed));
+            let dpor = compare(&program, &mut Dpor::new(), &expected, (flavor, seed));
+            for at in 0..2 {
+                sleeping[at] += sleep[at];
+                reduced[at] += dpor[at];
+            }
+        }
+        println!("{flavor:?}: {tried} programs, {schedules} schedules; executed, abandoned: sleep sets {sleeping:?}, dpor {reduced:?}");
+    }
+}
+
+fn compare(program: &Program, strategy: &mut dyn Strategy, expected: &BTreeSet<Outcome>, which: (Flavor, u64)) -> [u64; 2] {
+    let found: BTreeSet<Outcome> = explore(program, strategy).outcomes.into_keys().collect();
+    if found != *expected {
+        println!("{}: {which:?}: {program:?}", strategy.name());
+        println!("missing: {:?}", expected.difference(&found).collect::<Vec<_>>());
+        println!("extra: {:?}", found.difference(expected).collect::<Vec<_>>());
+        std::process::exit(1);
+    }
+    [strategy.counts().schedules, strategy.counts().abandoned]
+}

@@ -1,0 +1,365 @@
+//! The steps of the current execution: vector clocks, what each object went through, and the races between steps.
+//!
+//! Steps are appended as they are chosen and cut off when the search goes back, so that a common beginning of executions
+//! is worked on once. Only the races of appended steps are reported: those of the common beginning were before.
+//!
+//! Objects are keyed by the eight-byte granule in which their storage begins, memory by each granule of an access; ranges
+//! of more than [`WIDE`] granules are looked at one by one. Two steps conflict when `dependence` says so.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use model::event::{Event, EventKind, Range};
+use model::ids::ThreadId;
+
+use super::holds::{Change, Holds, Role, wanted};
+use crate::dependence::dependent;
+use crate::threads::ThreadSet;
+
+/// Two steps, of which the second could have come before the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Race {
+    /// The first one, by its place in the history.
+    pub(super) first: usize,
+    /// The second one.
+    pub(super) second: Second,
+    /// What to make of it.
+    pub(super) remedy: Remedy,
+}
+
+/// The second step of a race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Second {
+    /// A step of the history.
+    At(usize),
+    /// A step that was pending, and blocked, at the end.
+    Pending(ThreadId, Event),
+}
+
+/// What to make of a race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Remedy {
+    /// Let the second step come before the first.
+    Reverse,
+    /// Let it come before the first and before all later ones that it conflicts with: it waits for a lock.
+    Overtake,
+    /// Try every order at the first step's point: whether the second was enabled there is not known.
+    Expand,
+}
+
+/// A step that was taken.
+#[derive(Clone, Debug)]
+struct Taken {
+    thread: ThreadId,
+    event: Event,
+    /// Its number within its thread, from 1.
+    number: u32,
+    /// The step before it in its thread.
+    previous: Option<usize>,
+    /// Those that it woke: a signal's and broadcast's.
+    woken: ThreadSet,
+}
+
+/// What a step meant to an object.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    step: usize,
+    change: Change,
+}
+
+#[derive(Debug, Default)]
+struct Object {
+    entries: Vec<Entry>,
+    holds: Holds,
+}
+
+/// The steps of the current execution.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    steps: Vec<Taken>,
+    /// `stride` numbers a step: how many steps of each thread come before it or are it.
+    clocks: Vec<u32>,
+    stride: usize,
+    objects: BTreeMap<Key, Object>,
+    /// Indexed by thread: its last step so far.
+    last: Vec<Option<usize>>,
+    scratch: Vec<usize>,
+}
+
+/// What steps meet at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Granule(u64),
+    Wide,
+    Creation,
+    Outside,
+}
+
+/// The most granules under which an access is kept.
+const WIDE: u64 = 16;
+
+impl History {
+    pub(super) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    pub(super) fn step(&self, at: usize) -> (ThreadId, &Event) {
+        (self.steps[at].thread, &self.steps[at].event)
+    }
+
+    /// Says whom the last step woke.
+    pub(super) fn set_woken(&mut self, woken: ThreadSet) {
+        if let Some(step) = self.steps.last_mut() {
+            step.woken = woken;
+        }
+    }
+
+    /// Forgets the steps from `length` on.
+    pub(super) fn truncate(&mut self, length: usize) {
+        while self.steps.len() > length {
+            let Some(step) = self.steps.pop() else { return };
+            for (key, _) in keys(&step.event) {
+                if let Some(object) = self.objects.get_mut(&key)
+                    && let Some(entry) = object.entries.pop()
+                {
+                    object.holds.undo(entry.change);
+                }
+            }
+            self.last[step.thread.index()] = step.previous;
+        }
+        self.clocks.truncate(length * self.stride);
+    }
+
+    /// Appends a step and reports its races.
+    pub(super) fn append(&mut self, thread: ThreadId, event: Event, races: &mut Vec<Race>) {
+        self.make_room(thread);
+        let at = self.steps.len();
+        let previous = self.last[thread.index()];
+        let number = previous.map_or(0, |previous| self.steps[previous].number) + 1;
+        let start = at * self.stride;
+        self.clocks.resize(start + self.stride, 0);
+        self.begin_clock(start, thread, &event, previous);
+        self.find_races(start, thread, &event, Second::At(at), races);
+        self.clocks[start + thread.index()] = number;
+        for (key, role) in keys(&event) {
+            let object = self.objects.entry(key).or_default();
+            let change = role.map_or(Change::Nothing, |role| object.holds.perform(thread, &event, role));
+            object.entries.push(Entry { step: at, change });
+        }
+        self.last[thread.index()] = Some(at);
+        self.steps.push(Taken { thread, event, number, previous, woken: ThreadSet::EMPTY });
+    }
+
+    /// Reports the races of a step that was pending at the end.
+    pub(super) fn pending(&mut self, thread: ThreadId, event: Event, races: &mut Vec<Race>) {
+        self.make_room(thread);
+        let start = self.steps.len() * self.stride;
+        self.clocks.resize(start + self.stride, 0);
+        self.begin_clock(start, thread, &event, self.last[thread.index()]);
+        self.find_races(start, thread, &event, Second::Pending(thread, event), races);
+        self.clocks.truncate(start);
+    }
+
+    /// The steps that do not come after the first step of a race, in order, and without its second step.
+    pub(super) fn independent_of(&self, race: &Race) -> Vec<usize> {
+        let (second, event) = match race.second {
+            Second::At(at) => (at, self.steps[at].event),
+            Second::Pending(_, event) => (self.steps.len(), event),
+        };
+        // Steps that are left out, by thread: all from this number on.
+        let mut left_out = alloc::vec![u32::MAX; self.stride];
+        let mut kept = Vec::new();
+        for at in race.first..self.steps.len() {
+            let step = &self.steps[at];
+            let overtaken = race.remedy == Remedy::Overtake && at < second && dependent(&step.event, &event);
+            let clock = &self.clocks[at * self.stride..(at + 1) * self.stride];
+            if at == race.first || at == second || overtaken || clock.iter().zip(&left_out).any(|(&n, &out)| n >= out) {
+                let out = &mut left_out[step.thread.index()];
+                *out = (*out).min(step.number);
+            } else {
+                kept.push(at);
+            }
+        }
+        kept
+    }
+
+    fn make_room(&mut self, thread: ThreadId) {
+        let threads = thread.index() + 1;
+        if self.last.len() < threads {
+            self.last.resize(threads, None);
+        }
+        if self.stride < threads {
+            let stride = threads.next_power_of_two().max(4);
+            let mut clocks = Vec::with_capacity(self.steps.len() * stride);
+            for at in 0..self.steps.len() {
+                clocks.extend_from_slice(&self.clocks[at * self.stride..(at + 1) * self.stride]);
+                clocks.resize((at + 1) * stride, 0);
+            }
+            self.clocks = clocks;
+            self.stride = stride;
+        }
+    }
+
+    /// Fills in what enabledness alone orders before a step.
+    fn begin_clock(&mut self, start: usize, thread: ThreadId, event: &Event, previous: Option<usize>) {
+        match previous {
+            Some(previous) => self.join(start, previous),
+            None => {
+                let created = |step: &Taken| matches!(step.event.kind, EventKind::Create { child } if child == thread);
+                if let Some(creation) = self.steps.iter().rposition(created) {
+                    self.join(start, creation);
+                }
+            }
+        }
+        match event.kind {
+            EventKind::Join { child } => {
+                if let Some(end) = self.last.get(child.index()).copied().flatten() {
+                    self.join(start, end);
+                }
+            }
+            EventKind::WaitReacquire => {
+                let since = previous.unwrap_or(0);
+                let waker = (since..self.steps.len()).rev().find(|&at| self.steps[at].woken.contains(thread));
+                if let Some(waker) = waker {
+                    self.join(start, waker);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Makes the clock at `start` come after a step's.
+    fn join(&mut self, start: usize, step: usize) {
+        let (before, after) = self.clocks.split_at_mut(start);
+        let from = &before[step * self.stride..(step + 1) * self.stride];
+        for (mine, &theirs) in after.iter_mut().zip(from) {
+            *mine = (*mine).max(theirs);
+        }
+    }
+
+    /// Whether the clock at `start` comes after a step.
+    fn is_after(&self, start: usize, step: usize) -> bool {
+        let step = &self.steps[step];
+        self.clocks[start + step.thread.index()] >= step.number
+    }
+
+    /// Finds the races of a step whose clock begins at `start`, and completes the clock.
+    fn find_races(&mut self, start: usize, thread: ThreadId, event: &Event, second: Second, races: &mut Vec<Race>) {
+        let remedy = remedy(event.kind);
+        if let Some(mode) = wanted(event)
+            && let Some(first) = self.overtaken(start, thread, event, mode)
+        {
+            races.push(Race { first, second, remedy: Remedy::Overtake });
+        }
+        let mut conflicts = core::mem::take(&mut self.scratch);
+        conflicts.clear();
+        if event.kind == EventKind::ExitProcess {
+            conflicts.extend(self.last.iter().flatten());
+        } else {
+            for (key, _) in keys(event) {
+                self.conflicts(key, event, &mut conflicts);
+            }
+        }
+        conflicts.sort_unstable();
+        conflicts.dedup();
+        // From the last on: what comes before one that was met is not an immediate race.
+        let fresh: Vec<usize> = conflicts.iter().rev().copied().filter(|&at| !self.is_after(start, at)).collect();
+        for at in fresh {
+            if !self.is_after(start, at) {
+                if let Some(remedy) = remedy {
+                    races.push(Race { first: at, second, remedy });
+                }
+                self.join(start, at);
+            } else if remedy == Some(Remedy::Expand) {
+                races.push(Race { first: at, second, remedy: Remedy::Expand });
+            }
+        }
+        self.scratch = conflicts;
+    }
+
+    /// The steps at `key` that conflict with an event, back to one that conflicts with all before it.
+    fn conflicts(&self, key: Key, event: &Event, conflicts: &mut Vec<usize>) {
+        let Some(object) = self.objects.get(&key) else { return };
+        let thorough = remedy(event.kind) == Some(Remedy::Expand);
+        for entry in object.entries.iter().rev() {
+            let step = &self.steps[entry.step];
+            if dependent(&step.event, event) {
+                conflicts.push(entry.step);
+                if !thorough && hides_earlier(&step.event, event) {
+                    break;
+                }
+            }
+        }
+        if key != Key::Wide
+            && let Some(wide) = self.objects.get(&Key::Wide)
+        {
+            let steps = wide.entries.iter().map(|entry| entry.step);
+            conflicts.extend(steps.filter(|&at| dependent(&self.steps[at].event, event)));
+        }
+    }
+
+    /// The last conflicting step before which a thread could have taken a lock, unless an earlier one orders the two.
+    fn overtaken(&self, start: usize, thread: ThreadId, event: &Event, mode: model::pair::Mode) -> Option<usize> {
+        let key = granule(event.range?);
+        let object = self.objects.get(&key)?;
+        let mut holds = object.holds.clone();
+        for entry in object.entries.iter().rev() {
+            if self.is_after(start, entry.step) {
+                return None;
+            }
+            holds.undo(entry.change);
+            if dependent(&self.steps[entry.step].event, event) && holds.allow(thread, mode) {
+                return Some(entry.step);
+            }
+        }
+        None
+    }
+}
+
+/// What races with an event as the second one ask for; `None` when there are none, or when they are found otherwise.
+fn remedy(kind: EventKind) -> Option<Remedy> {
+    match kind {
+        // Found by `overtaken`.
+        EventKind::Lock | EventKind::WaitReacquire | EventKind::ReadLock | EventKind::Acquire { .. } => None,
+        // Enabled by exactly the steps that they follow: nothing to exchange.
+        EventKind::BarrierLeave | EventKind::FutexReturn => None,
+        EventKind::SemWait | EventKind::OnceEnter => Some(Remedy::Expand),
+        _ => Some(Remedy::Reverse),
+    }
+}
+
+/// Whether every earlier step that conflicts with `event` also conflicts with `step`.
+fn hides_earlier(step: &Event, event: &Event) -> bool {
+    let covers = |outer: Range, inner: Range| {
+        let offset = inner.address.wrapping_sub(outer.address);
+        offset < u64::from(outer.length) && offset + u64::from(inner.length) <= u64::from(outer.length)
+    };
+    let exclusive = dependent(step, step);
+    exclusive && matches!((step.range, event.range), (Some(outer), Some(inner)) if covers(outer, inner))
+}
+
+fn granule(range: Range) -> Key {
+    Key::Granule(range.address >> 3)
+}
+
+/// Where an event meets others, and as what it names the lock there, if it is one.
+fn keys(event: &Event) -> impl Iterator<Item = (Key, Option<Role>)> + use<> {
+    let memory = matches!(event.kind, EventKind::Access { .. } | EventKind::Manage);
+    let spread = event.range.filter(|_| memory).map(|range| {
+        let (first, last) = (range.address >> 3, range.address.saturating_add(u64::from(range.length) - 1) >> 3);
+        (first, last)
+    });
+    let wide = spread.is_some_and(|(first, last)| last - first >= WIDE).then_some((Key::Wide, None));
+    let granules = spread.filter(|_| wide.is_none()).map(|(first, last)| first..=last).into_iter().flatten();
+    let object = event.range.filter(|_| !memory).map(|range| (granule(range), Some(Role::Object)));
+    let mutex = match event.kind {
+        EventKind::WaitRelease { mutex } => Some((granule(mutex), Some(Role::Mutex))),
+        _ => None,
+    };
+    let global = match event.kind {
+        EventKind::Create { .. } => Some((Key::Creation, None)),
+        EventKind::External => Some((Key::Outside, None)),
+        _ => None,
+    };
+    granules.map(|granule| (Key::Granule(granule), None)).chain(wide).chain(object).chain(mutex).chain(global)
+}

@@ -1,0 +1,21 @@
+//! Optimal dynamic partial order reduction (Abdulla, Aronis, Jonsson, Sagonas, JACM 2017): one execution for each class of
+//! schedules that differ only in the order of independent steps.
+//!
+//! After each execution the races in it are found: pairs of dependent steps that nothing else orders. For each, the steps
+//! that do not come after the first one, then the second one, are a beginning that no explored execution has, unless a
+//! sleeping thread or a planned beginning covers it. It is planned as a *wakeup sequence* at the point of the first step.
+//!
+//! In reading order: the steps of the current execution, with who comes before whom and who races (`history`), who holds
+//! which locks at any point (`holds`), the planned beginnings (`wakeup`), the search (`search`).
+//!
+//! Exact, with no execution abandoned, for memory accesses, mutexes, reader-writer locks, injected locks, thread creation
+//! and joins, and conditions. Semaphores and `once` are explored by all orders at the racing points instead, as is the last
+//! point of an execution that ends while others could go on (a failed assertion, `exit`): some executions are abandoned
+//! then, none is lost. Only without a bound: cutting it off at a bound loses outcomes within that bound.
+
+mod history;
+mod holds;
+mod search;
+mod wakeup;
+
+pub use search::Dpor;

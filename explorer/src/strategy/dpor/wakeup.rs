@@ -1,0 +1,140 @@
+//! Planned beginnings: an ordered tree of sequences of steps at each point of the current execution.
+
+use alloc::vec::Vec;
+
+use model::event::{Event, EventKind};
+use model::ids::ThreadId;
+
+use crate::dependence::dependent;
+
+/// A step that is planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Planned {
+    pub(super) thread: ThreadId,
+    /// What it was about to do where it was seen.
+    pub(super) event: Event,
+    /// The options taken in it there.
+    pub(super) picks: Vec<u32>,
+}
+
+/// A planned step, and what is planned after it. Without children it is a leaf: what follows it is free.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Branch {
+    pub(super) step: Planned,
+    pub(super) children: Vec<Self>,
+}
+
+/// What became of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Insertion {
+    /// It is planned now.
+    Planned,
+    /// What was planned covers it.
+    Covered,
+    /// It takes other options in a step that is planned already: such sequences have no place in a tree.
+    Unplannable,
+}
+
+/// Whether two steps, the first before the second, may not be exchanged. Coarser than `dependent` by the orders that
+/// enabledness alone gives.
+pub(super) fn ordered(before: (ThreadId, &Event), after: (ThreadId, &Event)) -> bool {
+    let ((first, a), (second, b)) = (before, after);
+    let by_enabledness = match (a.kind, b.kind) {
+        (EventKind::Create { child }, _) if child == second => true,
+        (_, EventKind::Join { child }) if child == first => true,
+        (EventKind::Signal | EventKind::Broadcast, EventKind::WaitReacquire) => true,
+        _ => false,
+    };
+    first == second || by_enabledness || dependent(a, b)
+}
+
+/// Whether a thread whose next step is `event` may come first in some continuation of `sequence`: its first step there
+/// depends on none before it, or it has none there and its next step depends on none.
+pub(super) fn is_weak_initial(thread: ThreadId, event: &Event, sequence: &[Planned]) -> bool {
+    let own = sequence.iter().position(|step| step.thread == thread);
+    let event = own.map_or(event, |at| &sequence[at].event);
+    let before = &sequence[..own.unwrap_or(sequence.len())];
+    before.iter().all(|step| !ordered((step.thread, &step.event), (thread, event)))
+}
+
+/// Plans a sequence, unless the tree covers it.
+pub(super) fn insert(mut branches: &mut Vec<Branch>, mut sequence: Vec<Planned>) -> Insertion {
+    loop {
+        let fitting = branches.iter().position(|branch| is_weak_initial(branch.step.thread, &branch.step.event, &sequence));
+        let Some(at) = fitting else { break };
+        let branch = &mut branches[at];
+        if let Some(own) = sequence.iter().position(|step| step.thread == branch.step.thread) {
+            if sequence[own].picks != branch.step.picks {
+                return Insertion::Unplannable;
+            }
+            sequence.remove(own);
+        }
+        if branch.children.is_empty() {
+            return Insertion::Covered;
+        }
+        branches = &mut branches[at].children;
+    }
+    let chain = sequence.into_iter().rev().fold(Vec::new(), |children, step| alloc::vec![Branch { step, children }]);
+    branches.extend(chain);
+    Insertion::Planned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::{String, ToString};
+    use model::event::Range;
+    use model::pair::Rw;
+
+    /// `1x` is a write of thread 1 to x, `2y?` a read of thread 2 from y.
+    fn sequence(text: &str) -> Vec<Planned> {
+        let step = |word: &str| {
+            let bytes = word.as_bytes();
+            let rw = if word.ends_with('?') { Rw::Read } else { Rw::Write };
+            let range = Some(Range { address: u64::from(bytes[1]) * 8, length: 8 });
+            let event = Event { kind: EventKind::Access { rw, atomic: false }, range, object: None, site: None };
+            Planned { thread: ThreadId(u32::from(bytes[0] - b'0')), event, picks: Vec::new() }
+        };
+        text.split_whitespace().map(step).collect()
+    }
+
+    fn draw(branches: &[Branch]) -> String {
+        let one = |branch: &Branch| {
+            let children = draw(&branch.children);
+            let thread = branch.step.thread.0.to_string();
+            if children.is_empty() { thread } else { thread + "(" + &children + ")" }
+        };
+        branches.iter().map(one).collect::<Vec<_>>().join(" ")
+    }
+
+    fn check(sequences: &[(&str, Insertion)], tree: &str) {
+        let mut branches = Vec::new();
+        for (text, expected) in sequences {
+            assert_eq!(insert(&mut branches, sequence(text)), *expected, "{text} into {}", draw(&branches));
+        }
+        assert_eq!(draw(&branches), tree);
+    }
+
+    #[test]
+    fn sequences_share_what_they_can() {
+        use Insertion::{Covered, Planned};
+        check(&[("1x", Planned), ("2x", Planned)], "1 2");
+        check(&[("1x", Planned), ("1x", Covered)], "1");
+        // Independent steps in the other order are the same beginning.
+        check(&[("1x 2y", Planned), ("2y 1x", Covered)], "1(2)");
+        // A leaf allows anything after it.
+        check(&[("1x", Planned), ("1x 2x", Covered)], "1");
+        check(&[("1x 2x", Planned), ("1x 3x", Planned)], "1(2 3)");
+        // 3 and 4 can come after 1 and 2 just as well.
+        check(&[("1x 2x", Planned), ("3y 4y", Covered)], "1(2)");
+    }
+
+    #[test]
+    fn weak_initials_are_those_that_may_come_first() {
+        let steps = sequence("1x 2x? 3y");
+        let event = |text: &str| sequence(text)[0].event;
+        for (thread, next, expected) in [(1, "1x", true), (2, "2x?", false), (3, "3y", true), (4, "4z", true), (4, "4y?", false)] {
+            assert_eq!(is_weak_initial(ThreadId(thread), &event(next), &steps), expected, "{thread} {next}");
+        }
+    }
+}

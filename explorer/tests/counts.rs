@@ -1,0 +1,74 @@
+//! Exact counts: an optimal explorer runs one execution for each class of equivalent schedules, and abandons none.
+
+use explorer::fake::explore::explore;
+use explorer::fake::oracle::traces;
+use explorer::fake::program::parse;
+use explorer::strategy::Strategy;
+use explorer::strategy::dpor::Dpor;
+
+fn check(program: &str, expected: u64) {
+    let mut dpor = Dpor::new();
+    explore(&parse(program), &mut dpor);
+    assert_eq!((dpor.counts().schedules, dpor.counts().abandoned), (expected, 0), "{program}");
+}
+
+/// A program whose initial thread creates threads with these bodies.
+fn threads(bodies: &[String]) -> String {
+    let main: Vec<String> = (0..bodies.len()).map(|at| format!("create t{at}")).collect();
+    let lines = bodies.iter().enumerate().map(|(at, body)| format!("t{at}: {body}\n"));
+    format!("main: {}\n{}", main.join(", "), lines.collect::<String>())
+}
+
+fn same(count: usize, body: &str) -> String {
+    threads(&vec![body.to_string(); count])
+}
+
+#[test]
+fn locked_increments_have_an_execution_for_each_order_of_threads() {
+    for (count, expected) in [(2, 2), (3, 6), (4, 24), (5, 120), (6, 720)] {
+        check(&same(count, "lock m, read x r, write x r+1, unlock m"), expected);
+    }
+}
+
+#[test]
+fn unlocked_increments_have_the_published_counts() {
+    // GenMC, synthetic/inc: N threads that each read and then write one variable.
+    for (count, expected) in [(2, 4), (3, 36), (4, 576)] {
+        check(&same(count, "load x r, store x r+1"), expected);
+    }
+}
+
+#[test]
+fn readers_of_one_variable_each_have_two_executions_a_reader() {
+    // Nidhugg, readers: one writer, N readers: 2^N.
+    for readers in 1..=8 {
+        let mut bodies = vec!["store x 1".to_string()];
+        bodies.extend((0..readers).map(|_| "load x r".to_string()));
+        check(&threads(&bodies), 1 << readers);
+    }
+}
+
+#[test]
+fn independent_threads_have_one_execution() {
+    check("main: create a, create b, create c\n a: write x 1, write x 2\n b: write y 1, read y r\n c: lock m, write z 1, unlock m", 1);
+}
+
+#[test]
+fn a_lock_cycle_has_two_orders_and_a_deadlock() {
+    check("main: create a, create b\n a: lock m, lock n, unlock n, unlock m\n b: lock n, lock m, unlock m, unlock n", 3);
+}
+
+#[test]
+fn counts_are_those_of_brute_force() {
+    for program in [
+        "main: create a, create b\n a: write x 1, read y r\n b: write y 1, read x r",
+        "main: create a, create b, create c\n a: add x 1\n b: add x 1\n c: read x r",
+        "main: create a, create b\n a: lock m, write x 1, unlock m\n b: trylock m r, skip 2 unless r == 1, write x 2, unlock m",
+        "main: create a, create b\n a: lock m, wait c m, unlock m\n b: lock m, signal c, unlock m",
+        "main: create a, create b\n a: rdlock m, read x r, unlock m\n b: lock m, write x 1, unlock m",
+        "main: create a, create b\n a: acquire k X, write x 1, release k\n b: acquire k U, read x r, acquire k X, write x r+1, release k",
+        "main: create a, write x 1, join a, read x r\n a: read x r, write x r+1",
+    ] {
+        check(program, traces(&parse(program)));
+    }
+}

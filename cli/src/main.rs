@@ -9,6 +9,7 @@ mod exploration;
 mod gated;
 mod progress;
 mod project;
+mod recorded;
 mod runtime;
 mod sources;
 mod variant;

@@ -5,6 +5,8 @@
 //! | `profile` | `model::profile::Profile`, framed (`wire::PROFILE`), postcard |
 //! | `plan.toml` | `model::plan::Plan` |
 //! | `schedules/` | failing schedules that `check` found |
+//! | `recordings/` | what runs are recording at this moment |
+//! | `swap.journal`, `swap.lock`, `original` | a swap by `profile --swap` in effect: see `profiler::swap` |
 //! | `build/` | instrumented builds, named by what they were made from; safe to delete |
 //!
 //! Damaged, foreign or stale files are errors that name the file and the offset; nothing is ever ignored in silence.
@@ -17,6 +19,8 @@ use model::plan::{PLAN_SCHEMA, Plan};
 use model::profile::Profile;
 use model::program::Program;
 use model::wire::{self, PROFILE};
+
+use profiler::swap::Recovery;
 
 use crate::exit::Failure;
 
@@ -54,7 +58,10 @@ impl Freshness {
 
 impl Project {
     /// The project of a program that must exist. Nothing is created yet.
+    ///
+    /// A swap that a killed `profile --swap` left is undone first.
     pub(crate) fn open(program: &Path) -> Result<Self, Failure> {
+        undo_swap(&Self::of(program))?;
         if !program.is_file() {
             return Err(Failure::usage(
                 format!("{}: there is no such program", program.display()),
@@ -181,6 +188,18 @@ pub(crate) fn parse_plan(text: &str, name: &str, build: &str) -> Result<Plan, Fa
         }
     }
     Ok(plan)
+}
+
+fn undo_swap(project: &Project) -> Result<(), Failure> {
+    match profiler::swap::recover(&project.program, &project.folder) {
+        Ok(Recovery::Nothing) => {}
+        Ok(Recovery::Undone) => eprintln!("atomfix: {}: put back in its place after a killed `profile --swap`", project.name()),
+        Ok(Recovery::Replaced) => {
+            eprintln!("atomfix: {}: built anew since a killed `profile --swap`; the new one stays", project.name());
+        }
+        Err(error) => return Err(Failure::usage(error.to_string(), "wait for the other command, or see whether the file is in order")),
+    }
+    Ok(())
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {

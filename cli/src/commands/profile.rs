@@ -1,14 +1,267 @@
-//! `atomfix profile`.
+//! `atomfix profile`: runs the recording build of a program and merges what passing runs taught into the project's profile.
+//!
+//! Either the program itself is run `--runs` times, each run judged by its own ending; or, with `--swap`, a command is run with the
+//! recording build in the program's place, and the command's exit status judges all processes that it ran.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
-use crate::exit::Failure;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use model::abi::ENV_RECORD;
+use model::profile::Profile;
+use model::program::{NodeKind, Program};
+use passes::capture::Capture;
+use profiler::ProfileError;
+use profiler::collect;
+use profiler::perturb::{Seed, record_setting};
+use profiler::run::{Ending, Execution, Finished, Output, execute};
+use profiler::signals::Interrupt;
+use profiler::swap;
+use profiler::symbols::Symbols;
+
+use super::infer;
+use crate::exit::{Exit, Failure};
+use crate::project::Project;
+use crate::recorded;
 
 /// The command line of `profile`.
-#[derive(clap::Args)]
-pub(crate) struct Arguments {}
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The program, built with `atomfix cc`
+    program: PathBuf,
+    /// Run it N times [default: 20; with --swap 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: Option<u32>,
+    /// Seed the random delays; run number n uses S + n [default: drawn, and printed]
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// End a run after this many seconds, and count it as failed [default: 60; with --swap none]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: Option<u64>,
+    /// Count a run as failed unless it prints exactly what is in this file
+    #[arg(long, value_name = "FILE", conflicts_with = "swap")]
+    expect: Option<PathBuf>,
+    /// Put the recording build in the program's place while the command behind `--` runs, and judge all its processes by its status
+    #[arg(long, requires = "arguments")]
+    swap: bool,
+    /// The program's arguments; with --swap, a command and its arguments
+    #[arg(last = true, value_name = "ARGS")]
+    arguments: Vec<OsString>,
+}
+
+/// What the runs came to.
+#[derive(Default)]
+struct Tally {
+    passed: u32,
+    failed: BTreeMap<Ending, u32>,
+    /// What the last failing run complained of.
+    complaint: String,
+    profile: Profile,
+}
+
+/// Everything that a run needs.
+struct Task<'a> {
+    arguments: &'a Arguments,
+    project: &'a Project,
+    /// The recording build.
+    program: &'a Path,
+    symbols: &'a Symbols,
+    recordings: &'a Path,
+    /// For files of a run that are not recordings.
+    scratch: &'a Path,
+    expected: Option<&'a [u8]>,
+    interrupt: &'a Interrupt,
+}
 
 /// Runs the command.
-pub(crate) fn run(_arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    Err(Failure::usage("'profile' is not built into this atomfix yet", "").into())
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let expected = arguments.expect.as_deref().map(read_expected).transpose()?;
+    let project = Project::open(&arguments.program)?;
+    let capture = passes::capture::open(&arguments.program).map_err(Failure::from)?;
+    refuse_hardened(&project, &capture)?;
+    let program = infer::extract(&capture)?;
+    let mut profile = known_profile(&project, &program)?;
+    let interrupt = Interrupt::catch().map_err(failure)?;
+
+    let bar = progress();
+    bar.set_message("building the recording program");
+    let (recording_build, _) = recorded::recorded(&project, &capture)?;
+    let folder = recorded::recordings(&project)?;
+    let (recordings, scratch) = (folder.path().join("recordings"), folder.path().join("scratch"));
+    for path in [&recordings, &scratch] {
+        fs::create_dir(path).map_err(|error| failure(ProfileError::Write { path: path.clone(), error }))?;
+    }
+    let symbols = Symbols::read(&recording_build).map_err(failure)?;
+    let seed = arguments.seed.map_or_else(Seed::random, Seed);
+    let task = Task {
+        arguments,
+        project: &project,
+        program: &recording_build,
+        symbols: &symbols,
+        recordings: &recordings,
+        scratch: &scratch,
+        expected: expected.as_deref(),
+        interrupt: &interrupt,
+    };
+    let tally = run_all(&task, seed, &bar);
+    bar.finish_and_clear();
+    let tally = tally?;
+
+    if interrupt.requested() {
+        return Err(Failure::usage("interrupted; nothing was merged into the profile", "").into());
+    }
+    println!("seed {}: {}", seed.0, outcome(&tally));
+    if tally.passed == 0 {
+        return Err(all_failed(arguments, &tally).into());
+    }
+    if tally.profile.runs.is_empty() {
+        let what = format!("{}: the runs passed, but none recorded anything", project.name());
+        return Err(Failure::usage(what, "check that the command really starts this program, and not a copy of it").into());
+    }
+    println!("{}", summary(&tally.profile, &program));
+    profile.merge(tally.profile);
+    project.store_profile(&profile)?;
+    println!("The profile has {} runs. Next: atomfix infer {}", profile.runs.len(), project.name());
+    Ok(Exit::Clean.into())
+}
+
+fn read_expected(path: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display()), "name a file with the expected output"))
+}
+
+fn refuse_hardened(project: &Project, capture: &Capture) -> Result<(), Failure> {
+    match &capture.record.hardened {
+        None => Ok(()),
+        Some(hardened) => {
+            let next = format!("profile its original: atomfix profile {}", hardened.original.display());
+            Err(Failure::usage(format!("{}: this is a hardened program", project.name()), next))
+        }
+    }
+}
+
+/// The profile that there is, or an empty one.
+fn known_profile(project: &Project, program: &Program) -> Result<Profile, Failure> {
+    if !project.profile_path().exists() {
+        return Ok(Profile::default());
+    }
+    let profile = project.profile()?;
+    if let Some(warning) = project.freshness(program, &profile)?.warning() {
+        eprintln!("atomfix: {warning}");
+    }
+    Ok(profile)
+}
+
+fn progress() -> ProgressBar {
+    // Indicatif draws on standard error, and only on a terminal.
+    let bar = ProgressBar::new_spinner();
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}
+
+fn run_all(task: &Task<'_>, seed: Seed, bar: &ProgressBar) -> Result<Tally, Failure> {
+    let runs = task.arguments.runs.unwrap_or(if task.arguments.swap { 1 } else { 20 });
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_bar} {pos}/{len} {msg}") {
+        bar.set_style(style);
+    }
+    bar.set_length(u64::from(runs));
+    let mut tally = Tally::default();
+    for number in 0..runs {
+        if task.interrupt.requested() {
+            break;
+        }
+        bar.set_position(u64::from(number));
+        bar.set_message(outcome(&tally));
+        let finished = run_once(task, seed.of_run(number))?;
+        if finished.ending == Ending::Passed {
+            tally.passed += 1;
+            let runs = collect::collect(task.recordings, task.symbols).map_err(failure)?;
+            tally.profile.merge(Profile { runs });
+        } else {
+            *tally.failed.entry(finished.ending).or_default() += 1;
+            tally.complaint = finished.complaint;
+        }
+        collect::discard(task.recordings).map_err(failure)?;
+    }
+    Ok(tally)
+}
+
+fn run_once(task: &Task<'_>, seed: Seed) -> Result<Finished, Failure> {
+    let environment = [(ENV_RECORD, record_setting(task.recordings, seed))];
+    let seconds = task.arguments.timeout.or((!task.arguments.swap).then_some(60));
+    let mut execution = Execution {
+        program: task.program,
+        arguments: &task.arguments.arguments,
+        environment: &environment,
+        limit: seconds.map(Duration::from_secs),
+        output: Output::Keep { folder: task.scratch, expected: task.expected },
+        interrupt: task.interrupt,
+    };
+    let Some((command, arguments)) = task.arguments.arguments.split_first().filter(|_| task.arguments.swap) else {
+        return execute(&execution).map_err(failure);
+    };
+    (execution.program, execution.arguments, execution.output) = (Path::new(command), arguments, Output::Pass);
+    let swapped = swap::swap(&task.project.program, task.program, &task.project.folder).map_err(failure)?;
+    let finished = execute(&execution);
+    if swapped.undo().map_err(failure)? == swap::Recovery::Replaced {
+        eprintln!("atomfix: {} was built anew while the command ran; the new one stays", task.project.name());
+    }
+    finished.map_err(failure)
+}
+
+fn failure(error: ProfileError) -> Failure {
+    let next = match &error {
+        ProfileError::Start { .. } => "check that the program is there and may be executed",
+        ProfileError::Read { .. } | ProfileError::Write { .. } => "make it accessible, or free some space, and run this again",
+        ProfileError::Recording { .. } => "run this again; if it happens again, please report it",
+        ProfileError::Symbols { .. } => "`atomfix doctor` checks the toolchain",
+        ProfileError::Journal { .. } => "look whether the program is the original, then delete the journal",
+        ProfileError::Swapped { .. } => "wait until it has ended",
+        ProfileError::Control { .. } => "Linux 5.3 or later is needed",
+    };
+    Failure::usage(error.to_string(), next)
+}
+
+/// How many runs passed and failed, by how they failed.
+fn outcome(tally: &Tally) -> String {
+    let failed: u32 = tally.failed.values().sum();
+    let kinds: Vec<String> = tally.failed.iter().map(|(ending, count)| format!("{count} {ending}")).collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    format!("{} runs passed, {failed} failed{kinds}", tally.passed)
+}
+
+fn all_failed(arguments: &Arguments, tally: &Tally) -> Failure {
+    let what = format!("{}: no run passed, so there is nothing to learn from: {}", arguments.program.display(), outcome(tally));
+    let complaint = match tally.complaint.as_str() {
+        "" => String::new(),
+        text => format!("\n  the last one wrote: {}", text.replace('\n', "\n    ")),
+    };
+    Failure::usage(what + &complaint, "profile with arguments for which the program passes; a longer --timeout may help")
+}
+
+/// What was learned, and how much of the program it covers.
+fn summary(profile: &Profile, program: &Program) -> String {
+    let evidence = profile.evidence();
+    let accesses = program.functions.iter().flat_map(|function| &function.nodes).filter(|node| matches!(node.kind, NodeKind::Access(_)));
+    let keys: Vec<_> = accesses.filter_map(|node| node.site).collect();
+    let ran = keys.iter().filter(|site| evidence.sites.contains_key(site)).count();
+    let shared = evidence.pairs.values().filter(|(pair, _)| pair.shared > 0).count();
+    let mut text = format!(
+        "{} processes recorded; {} pairs, {shared} of them on memory that several threads use; {ran} of {} accesses ran ({} %)",
+        evidence.runs,
+        evidence.pairs.len(),
+        keys.len(),
+        ran * 100 / keys.len().max(1)
+    );
+    for uncovered in &program.uncovered {
+        text.push_str(&format!("\nnot covered: {} ({})", uncovered.what, uncovered.why));
+    }
+    for (cause, count) in &evidence.dropped {
+        text.push_str(&format!("\nnot recorded: {count} {cause}"));
+    }
+    text
 }

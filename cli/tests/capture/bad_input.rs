@@ -179,3 +179,22 @@ fn bitcode_that_does_not_compile_gives_the_compilers_words() {
     assert!(error.is_toolchain() && error.to_string().contains("no_such_library"), "{error}");
     assert!(!sandbox.path("app.new").exists());
 }
+
+#[test]
+fn a_record_that_does_not_fit_on_the_disk_costs_one_line_and_nothing_else() {
+    const BLOCK: usize = 512;
+    let sandbox = Sandbox::new(&[("start.s", ".globl _start\n_start:\n  hlt\n.section .note.GNU-stack,\"\",@progbits\n")]);
+    sandbox.shell("clang-22 -c start.s; ld start.o -o plain; atomfix cc -nostdlib start.o -o first").good();
+    let plain = fs::read(sandbox.path("plain")).expect("a program");
+    // A limit on the size of files stands for the full disk: the program fits, the record does not. Clang would reset the signal, so
+    // its part is played here.
+    let call = r#"{"language":"c","compiler":"'$(command -v clang-22)'","arguments":["start.o"],"linker":null,"search":null}"#;
+    let blocks = plain.len() / BLOCK + 1;
+    let linker = r#""$XDG_CACHE_HOME"/atomfix/linkers-*/ld"#;
+    let limited = format!("ulimit -f {blocks}; trap '' XFSZ; ATOMFIX_CALL='{call}' {linker} start.o -o app");
+    let ran = sandbox.shell(&limited).good();
+    assert_eq!((ran.stdout.as_str(), ran.stderr.lines().count()), ("", 1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("app: the link cannot be recorded, so atomfix cannot work on it"), "{}", ran.stderr);
+    assert_eq!(fs::read(sandbox.path("app")).expect("a program"), plain);
+    check(&sandbox.run("atomfix", &["infer", "app"]), USAGE, &["app: not linked with atomfix cc"]);
+}

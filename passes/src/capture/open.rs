@@ -193,7 +193,10 @@ fn take(capture: &mut Capture, input: &Input, content: Vec<u8>) -> Result<Part, 
             uncovered(capture, path, "a shared library");
             Ok(Part::Whole)
         }
-        (InputKind::Other, Giver::User) => Ok(Part::Whole),
+        (InputKind::Other, Giver::User) => {
+            uncovered(capture, path, "a linker script");
+            Ok(Part::Whole)
+        }
     }
 }
 

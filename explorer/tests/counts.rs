@@ -1,10 +1,11 @@
 //! Exact counts: an optimal explorer runs one execution for each class of equivalent schedules, and abandons none.
 
 use explorer::fake::explore::explore;
-use explorer::fake::oracle::traces;
+use explorer::fake::oracle::{self, traces};
 use explorer::fake::program::parse;
 use explorer::strategy::Strategy;
 use explorer::strategy::dpor::Dpor;
+use model::report::Coverage;
 
 fn check(program: &str, expected: u64) {
     let mut dpor = Dpor::new();
@@ -71,4 +72,19 @@ fn counts_are_those_of_brute_force() {
     ] {
         check(program, traces(&parse(program)));
     }
+}
+
+#[test]
+fn locks_given_up_within_a_step_order_what_follows() {
+    // The second thread can take k between the first one's two writes, though no step of its own says so.
+    let program = parse(
+        "main: create a, create b
+         a: acquire k X, write x 1, drop k, write y 1
+         b: acquire k X, read x r, drop k, read y s",
+    );
+    let mut dpor = Dpor::new();
+    let found: Vec<_> = explore(&program, &mut dpor).outcomes.into_keys().collect();
+    let (expected, _) = oracle::outcomes(&program, None);
+    assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+    assert_eq!((dpor.counts().abandoned, dpor.coverage()), (0, Coverage::All));
 }

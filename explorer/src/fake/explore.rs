@@ -67,6 +67,9 @@ pub fn execute(program: &Program, strategy: &mut dyn Strategy, pending: &mut Vec
         let woken = pick(&machine, program, thread, event.object, strategy);
         let outcome = machine.perform(program, thread, woken);
         strategy.executed(&Step { thread, event });
+        for lock in machine.take_dropped() {
+            strategy.released(thread, lock);
+        }
         steps += 1;
         current = Some(thread);
         if let Some(outcome) = outcome {
@@ -131,6 +134,10 @@ impl Strategy for Tracer<'_> {
 
     fn executed(&mut self, step: &Step) {
         self.inner.executed(step);
+    }
+
+    fn released(&mut self, thread: ThreadId, lock: u64) {
+        self.inner.released(thread, lock);
     }
 
     fn end(&mut self, ending: &Ending<'_>) {

@@ -74,7 +74,10 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
         }
         11 => body.push(Op::Signal(0)),
         12 => body.push(Op::Broadcast(0)),
-        13 => body.extend([Op::Acquire(lock, mode(random)), access(random, variable), Op::Release(lock)]),
+        13 => {
+            let release = if random.below(2) == 0 { Op::Release(lock) } else { Op::Drop(lock) };
+            body.extend([Op::Acquire(lock, mode(random)), access(random, variable), release]);
+        }
         14 => body.extend([
             Op::Acquire(lock, Mode::U),
             Op::Acquire(lock, Mode::X),

@@ -27,6 +27,8 @@ pub struct Machine {
     /// The thread of each body, once it was created.
     created: Vec<Option<ThreadId>>,
     ended: bool,
+    /// Injected locks that the last step dropped, until somebody asks.
+    dropped: Vec<usize>,
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -77,6 +79,7 @@ impl Machine {
             semaphores: vec![0; sizes.semaphores],
             created: vec![None; program.bodies.len()],
             ended: false,
+            dropped: Vec::new(),
         };
         machine.spawn(0);
         machine.threads[0].phase = Phase::Running;
@@ -142,7 +145,7 @@ impl Machine {
             Op::Join(body) => plain(EventKind::Join { child: self.created[body].unwrap_or(thread) }),
             Op::Yield => plain(EventKind::Yield),
             Op::ExitProcess => plain(EventKind::ExitProcess),
-            Op::Assert { .. } | Op::SkipUnless { .. } => unreachable!("local operations are part of the step before them"),
+            Op::Assert { .. } | Op::SkipUnless { .. } | Op::Drop(_) => unreachable!("local operations are part of the step before them"),
         }
     }
 
@@ -278,23 +281,32 @@ impl Machine {
             Op::Create(body) => drop(self.spawn(body)),
             Op::Join(_) | Op::Yield => {}
             Op::ExitProcess => self.ended = true,
-            Op::Assert { .. } | Op::SkipUnless { .. } => unreachable!("local operations are part of the step before them"),
+            Op::Assert { .. } | Op::SkipUnless { .. } | Op::Drop(_) => unreachable!("local operations are part of the step before them"),
         }
         self.threads[index].at += 1;
         self.settle(program, thread)
+    }
+
+    /// The addresses of the injected locks that the last step dropped.
+    pub fn take_dropped(&mut self) -> impl Iterator<Item = u64> + use<> {
+        core::mem::take(&mut self.dropped).into_iter().map(|lock| Sort::Lock.range(lock).address)
     }
 
     /// Runs a thread's local operations.
     fn settle(&mut self, program: &Program, thread: ThreadId) -> Option<Outcome> {
         loop {
             let op = self.op(program, thread);
+            if let Some(Op::Drop(lock)) = op {
+                self.locks[lock].retain(|(holder, _)| *holder != thread);
+                self.dropped.push(lock);
+            }
             let state = &mut self.threads[thread.index()];
             match op {
                 Some(Op::Assert { register, value }) if state.registers[register] != value => {
                     return Some(Outcome::Failed(state.body, state.at));
                 }
                 Some(Op::SkipUnless { count, register, value }) if state.registers[register] != value => state.at += count,
-                Some(Op::Assert { .. } | Op::SkipUnless { .. }) => {}
+                Some(Op::Assert { .. } | Op::SkipUnless { .. } | Op::Drop(_)) => {}
                 _ => return None,
             }
             state.at += 1;

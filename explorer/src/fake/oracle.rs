@@ -43,7 +43,9 @@ fn visit(program: &Program, machine: &Machine, current: Option<ThreadId>, left: 
         };
         for woken in 0..machine.waiters(program, thread).len().max(1) {
             let mut next = machine.clone();
-            match next.perform(program, thread, woken) {
+            let outcome = next.perform(program, thread, woken);
+            drop(next.take_dropped());
+            match outcome {
                 Some(outcome) => {
                     count += 1;
                     failures.push((next, outcome));

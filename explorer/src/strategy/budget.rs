@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 
+use model::ids::ThreadId;
 use model::report::Coverage;
 
 use super::replay::Divergence;
@@ -41,6 +42,10 @@ impl Strategy for Budget {
 
     fn executed(&mut self, step: &Step) {
         self.inner.executed(step);
+    }
+
+    fn released(&mut self, thread: ThreadId, lock: u64) {
+        self.inner.released(thread, lock);
     }
 
     fn end(&mut self, ending: &Ending<'_>) {

@@ -5,6 +5,7 @@
 //! a bound has kept nothing out, the next pass is the last one. Passes repeat the schedules of lower bounds; counts are of
 //! executions.
 
+use model::ids::ThreadId;
 use model::report::Coverage;
 
 use super::depth_first::{DepthFirst, Extent};
@@ -86,6 +87,10 @@ impl Strategy for Iterative {
     #[inline]
     fn executed(&mut self, step: &Step) {
         self.pass.executed(step);
+    }
+
+    fn released(&mut self, thread: ThreadId, lock: u64) {
+        self.pass.released(thread, lock);
     }
 
     fn end(&mut self, ending: &Ending<'_>) {

@@ -7,7 +7,7 @@
 //!     loop {
 //!         while an enabled thread exists: choose(point) -> Run(thread), Abandon or Diverged
 //!             the engine performs the thread's pending event, asking pick(..) where the event itself has a choice
-//!             executed(step)
+//!             executed(step), then released(..) for each injected lock that the step gave up on its way
 //!     }
 //!     end(ending)
 //! }
@@ -194,6 +194,10 @@ pub trait Strategy {
 
     /// The step was performed.
     fn executed(&mut self, step: &Step);
+
+    /// Within the step that was just performed, the thread also gave up, or weakened, the injected lock at this address:
+    /// an engine may do so without a step of its own, as nobody can tell. Comes after `executed`, before what follows.
+    fn released(&mut self, _thread: ThreadId, _lock: u64) {}
 
     /// The execution is over.
     fn end(&mut self, ending: &Ending<'_>);

@@ -58,6 +58,8 @@ struct Taken {
     previous: Option<usize>,
     /// Those that it woke: a signal's and broadcast's.
     woken: ThreadSet,
+    /// The injected locks that it gave up on its way.
+    released: Vec<u64>,
 }
 
 /// What a step meant to an object.
@@ -65,6 +67,8 @@ struct Taken {
 struct Entry {
     step: usize,
     change: Change,
+    /// Whether it is about a lock that the step gave up on its way, and not about the step's event.
+    aside: bool,
 }
 
 #[derive(Debug, Default)]
@@ -114,11 +118,47 @@ impl History {
         }
     }
 
+    /// Says that the last step gave up an injected lock on its way.
+    pub(super) fn add_released(&mut self, lock: u64) {
+        let at = self.steps.len().saturating_sub(1);
+        let Some(step) = self.steps.last_mut() else { return };
+        step.released.push(lock);
+        let object = self.objects.entry(lock_key(lock)).or_default();
+        let change = object.holds.perform(step.thread, &release(lock), Role::Object);
+        object.entries.push(Entry { step: at, change, aside: true });
+    }
+
+    /// The injected locks that a step gave up on its way.
+    pub(super) fn released(&self, at: usize) -> &[u64] {
+        &self.steps[at].released
+    }
+
+    /// Forgets what the last step gave up on its way, and whom it woke: it is performed again, with another choice in it.
+    pub(super) fn reopen_last(&mut self) {
+        let Some(step) = self.steps.last_mut() else { return };
+        step.woken = ThreadSet::EMPTY;
+        for lock in core::mem::take(&mut step.released).into_iter().rev() {
+            if let Some(object) = self.objects.get_mut(&lock_key(lock))
+                && let Some(entry) = object.entries.pop()
+            {
+                object.holds.undo(entry.change);
+            }
+        }
+    }
+
+    /// Whether a thread is about to take a lock that, as far as we were told, others hold in its way: then a release was
+    /// not told of, and the order of steps is not known.
+    pub(super) fn contradicts(&self, thread: ThreadId, event: &Event) -> bool {
+        let holds = event.range.and_then(|range| self.objects.get(&granule(range))).map(|object| &object.holds);
+        wanted(event).zip(holds).is_some_and(|(mode, holds)| !holds.allow(thread, mode))
+    }
+
     /// Forgets the steps from `length` on.
     pub(super) fn truncate(&mut self, length: usize) {
         while self.steps.len() > length {
             let Some(step) = self.steps.pop() else { return };
-            for (key, _) in keys(&step.event) {
+            let released = step.released.iter().rev().map(|&lock| lock_key(lock));
+            for key in released.chain(keys(&step.event).map(|(key, _)| key)) {
                 if let Some(object) = self.objects.get_mut(&key)
                     && let Some(entry) = object.entries.pop()
                 {
@@ -144,10 +184,10 @@ impl History {
         for (key, role) in keys(&event) {
             let object = self.objects.entry(key).or_default();
             let change = role.map_or(Change::Nothing, |role| object.holds.perform(thread, &event, role));
-            object.entries.push(Entry { step: at, change });
+            object.entries.push(Entry { step: at, change, aside: false });
         }
         self.last[thread.index()] = Some(at);
-        self.steps.push(Taken { thread, event, number, previous, woken: ThreadSet::EMPTY });
+        self.steps.push(Taken { thread, event, number, previous, woken: ThreadSet::EMPTY, released: Vec::new() });
     }
 
     /// Reports the races of a step that was pending at the end.
@@ -283,7 +323,9 @@ impl History {
         let thorough = remedy(event.kind) == Some(Remedy::Expand);
         for entry in object.entries.iter().rev() {
             let step = &self.steps[entry.step];
-            if dependent(&step.event, event) {
+            if entry.aside && dependent(&release(event.range.map_or(0, |range| range.address)), event) {
+                conflicts.push(entry.step);
+            } else if !entry.aside && dependent(&step.event, event) {
                 conflicts.push(entry.step);
                 if !thorough && hides_earlier(&step.event, event) {
                     break;
@@ -308,7 +350,7 @@ impl History {
                 return None;
             }
             holds.undo(entry.change);
-            if dependent(&self.steps[entry.step].event, event) && holds.allow(thread, mode) {
+            if !entry.aside && dependent(&self.steps[entry.step].event, event) && holds.allow(thread, mode) {
                 return Some(entry.step);
             }
         }
@@ -336,6 +378,15 @@ fn hides_earlier(step: &Event, event: &Event) -> bool {
     };
     let exclusive = dependent(step, step);
     exclusive && matches!((step.range, event.range), (Some(outer), Some(inner)) if covers(outer, inner))
+}
+
+/// Giving up the injected lock at this address.
+pub(super) fn release(lock: u64) -> Event {
+    Event { kind: EventKind::Release, range: Some(Range { address: lock, length: 1 }), object: None, site: None }
+}
+
+fn lock_key(lock: u64) -> Key {
+    Key::Granule(lock >> 3)
 }
 
 fn granule(range: Range) -> Key {

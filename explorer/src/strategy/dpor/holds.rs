@@ -65,7 +65,8 @@ impl Holds {
         let give = || own.or(self.0.last().copied()).map_or(Change::Nothing, Change::Gave);
         match event.kind {
             EventKind::WaitRelease { .. } if role == Role::Mutex => give(),
-            EventKind::Unlock | EventKind::Release | EventKind::Revoke => give(),
+            EventKind::Unlock => give(),
+            EventKind::Release | EventKind::Revoke => own.map_or(Change::Nothing, Change::Gave),
             EventKind::Lock | EventKind::TimedLock | EventKind::WaitReacquire => Change::Took(Hold { thread, mode: Mode::X }),
             EventKind::ReadLock => Change::Took(Hold { thread, mode: Mode::R }),
             EventKind::TryLock if self.0.is_empty() => Change::Took(Hold { thread, mode: Mode::X }),

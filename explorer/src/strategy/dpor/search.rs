@@ -36,6 +36,8 @@ pub struct Dpor {
     waiting: ThreadSet,
     astray: Option<Divergence>,
     phase: Phase,
+    /// Whether the engine left out what orders steps: then nothing is claimed.
+    uncertain: bool,
     counts: Counts,
 }
 
@@ -83,7 +85,7 @@ impl Node {
     fn plan_alone(&mut self, thread: ThreadId, event: Event) {
         let known = thread == self.chosen || self.asleep.contains(thread) || self.planned.iter().any(|branch| branch.step.thread == thread);
         if !known {
-            self.planned.push(Branch { step: Planned { thread, event, picks: Vec::new() }, children: Vec::new() });
+            self.planned.push(Branch { step: Planned { thread, event, picks: Vec::new(), released: Vec::new() }, children: Vec::new() });
         }
     }
 
@@ -168,6 +170,7 @@ impl Dpor {
     fn go(&mut self, point: &Point<'_>) -> Choice {
         let node = &self.nodes[self.at];
         if self.history.len() == self.at {
+            self.uncertain |= self.history.contradicts(node.chosen, &node.event);
             self.history.append(node.chosen, node.event, &mut self.races);
         }
         if wakes(&node.event) {
@@ -239,11 +242,12 @@ impl Dpor {
     fn plan_sequence(&mut self, race: &Race) -> Insertion {
         let step = |at: usize| {
             let (thread, event) = self.history.step(at);
-            Planned { thread, event: *event, picks: self.nodes[at].picks.iter().map(|pick| pick.taken).collect() }
+            let picks = self.nodes[at].picks.iter().map(|pick| pick.taken).collect();
+            Planned { thread, event: *event, picks, released: self.history.released(at).to_vec() }
         };
         let second = match race.second {
             Second::At(at) => step(at),
-            Second::Pending(thread, event) => Planned { thread, event, picks: Vec::new() },
+            Second::Pending(thread, event) => Planned { thread, event, picks: Vec::new(), released: Vec::new() },
         };
         let mut sequence: Vec<Planned> = self.history.independent_of(race).into_iter().map(step).collect();
         sequence.push(second);
@@ -263,6 +267,7 @@ impl Dpor {
                     pick.taken = next;
                     self.guide.clear();
                     self.history.truncate(self.nodes.len());
+                    self.history.reopen_last();
                     return true;
                 }
                 node.picks.pop();
@@ -339,6 +344,12 @@ impl Strategy for Dpor {
 
     fn executed(&mut self, _step: &Step) {}
 
+    fn released(&mut self, _thread: ThreadId, lock: u64) {
+        if self.history.len() == self.at {
+            self.history.add_released(lock);
+        }
+    }
+
     fn end(&mut self, ending: &Ending<'_>) {
         let outcome = if self.astray.is_some() { Outcome::Diverged } else { ending.outcome };
         self.counts.add(outcome);
@@ -358,7 +369,7 @@ impl Strategy for Dpor {
     }
 
     fn coverage(&self) -> Coverage {
-        if self.phase == Phase::Exhausted && self.counts.cut == 0 && self.counts.diverged == 0 {
+        if self.phase == Phase::Exhausted && !self.uncertain && self.counts.cut == 0 && self.counts.diverged == 0 {
             Coverage::All
         } else {
             Coverage::Partial(self.counts.schedules)

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use model::event::{Event, EventKind};
 use model::ids::ThreadId;
 
+use super::history::release;
 use crate::dependence::dependent;
 
 /// A step that is planned.
@@ -15,6 +16,8 @@ pub(super) struct Planned {
     pub(super) event: Event,
     /// The options taken in it there.
     pub(super) picks: Vec<u32>,
+    /// The injected locks that it gave up on its way there.
+    pub(super) released: Vec<u64>,
 }
 
 /// A planned step, and what is planned after it. Without children it is a leaf: what follows it is free.
@@ -54,7 +57,10 @@ pub(super) fn is_weak_initial(thread: ThreadId, event: &Event, sequence: &[Plann
     let own = sequence.iter().position(|step| step.thread == thread);
     let event = own.map_or(event, |at| &sequence[at].event);
     let before = &sequence[..own.unwrap_or(sequence.len())];
-    before.iter().all(|step| !ordered((step.thread, &step.event), (thread, event)))
+    before.iter().all(|step| {
+        let released = step.released.iter().any(|&lock| dependent(&release(lock), event));
+        !released && !ordered((step.thread, &step.event), (thread, event))
+    })
 }
 
 /// Plans a sequence, unless the tree covers it.
@@ -93,7 +99,7 @@ mod tests {
             let rw = if word.ends_with('?') { Rw::Read } else { Rw::Write };
             let range = Some(Range { address: u64::from(bytes[1]) * 8, length: 8 });
             let event = Event { kind: EventKind::Access { rw, atomic: false }, range, object: None, site: None };
-            Planned { thread: ThreadId(u32::from(bytes[0] - b'0')), event, picks: Vec::new() }
+            Planned { thread: ThreadId(u32::from(bytes[0] - b'0')), event, picks: Vec::new(), released: Vec::new() }
         };
         text.split_whitespace().map(step).collect()
     }

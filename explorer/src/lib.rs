@@ -10,6 +10,7 @@
 extern crate alloc;
 
 pub mod dependence;
+pub mod minimize;
 pub mod random;
 pub mod strategy;
 pub mod target;
@@ -19,7 +20,5 @@ pub mod threads;
 pub mod compare;
 #[cfg(feature = "host")]
 pub mod fake;
-#[cfg(feature = "host")]
-pub mod minimize;
 #[cfg(feature = "host")]
 pub mod timeline;

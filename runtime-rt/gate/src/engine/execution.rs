@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 use core::ffi::c_void;
 
+use explorer::minimize::Traced;
 use explorer::strategy::{Choice, Pick, Point, Step, Strategy};
 use explorer::target::found::TakenStep;
 use explorer::target::page::{Note, Word};
@@ -27,6 +28,7 @@ pub(crate) struct Recorded {
     kind: EventKind,
     site: Option<SiteKey>,
     ordinal: Option<u64>,
+    preempts: bool,
 }
 
 /// What is kept of an execution.
@@ -57,6 +59,12 @@ impl Recorder {
             picks: picks(at),
         };
         self.steps.iter().enumerate().map(step).collect()
+    }
+
+    /// The steps as the minimizer wants them.
+    pub(crate) fn traced(&self) -> Vec<Traced> {
+        let preempts = self.steps.iter().map(|step| step.preempts);
+        self.taken().iter().zip(preempts).map(|(step, preempts)| Traced { step: super::explore::expected(step), preempts }).collect()
     }
 
     /// Whether a replay has the `ordinal`-th access of the thread as a step. `None` when this is no replay.
@@ -112,9 +120,11 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
     if engine.recorder.borrow().steps.len() as u64 >= limit {
         return Err(Ended::Cut(step_limit(engine, limit)));
     }
-    let choice = {
+    let (choice, preempts) = {
         let model = engine.model.borrow();
-        strategy.choose(&Point { current, enabled: &enabled, pending: &model.pending })
+        let point = Point { current, enabled: &enabled, pending: &model.pending };
+        let choice = strategy.choose(&point);
+        (choice, matches!(choice, Choice::Run(thread) if point.preempts(thread)))
     };
     let thread = match choice {
         Choice::Run(thread) if enabled.contains(thread) => thread,
@@ -132,7 +142,7 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
         };
         engine.model.borrow_mut().perform(thread, &mut pick)
     };
-    record(engine, thread, performed.event.kind);
+    record(engine, thread, performed.event.kind, preempts);
     strategy.executed(&Step { thread, event: performed.event });
     control::add(Word::Steps, 1);
     if performed.event.kind.is_timeout() {
@@ -165,25 +175,24 @@ fn enabled(engine: &Engine) -> Result<ThreadSet, Ended> {
         if model.threads.iter().all(|thread| thread.life != Life::Alive) {
             return Err(Ended::Passed);
         }
-        if model.free_timeouts() {
+        if model.free_timeouts() || model.let_time_pass() {
             continue;
         }
         if model.revoke_one() {
             control::note(Note::Revocations);
-            control::add(Word::Revocations, 1);
             continue;
         }
         return Err(Ended::Failed(deadlock(&model)));
     }
 }
 
-fn record(engine: &Engine, thread: ThreadId, kind: EventKind) {
+fn record(engine: &Engine, thread: ThreadId, kind: EventKind, preempts: bool) {
     let site = engine.model.borrow().threads[thread.index()].request.site;
     let ordinal = match kind {
         EventKind::Access { .. } => Some(engine.fibers.borrow()[thread.index()].accesses.get()),
         _ => None,
     };
-    engine.recorder.borrow_mut().steps.push(Recorded { thread, kind, site, ordinal });
+    engine.recorder.borrow_mut().steps.push(Recorded { thread, kind, site, ordinal, preempts });
 }
 
 fn step_limit(engine: &Engine, limit: u64) -> Failed {
@@ -220,6 +229,8 @@ fn add_fiber(engine: &Engine, lender: super::lenders::Lender, routine: Option<Ro
         accesses: Cell::new(0),
         call_site: Cell::new(None),
         last_site: Cell::new(None),
+        base: lender.stack,
+        circle: RefCell::default(),
         destructors: RefCell::default(),
     }));
 }

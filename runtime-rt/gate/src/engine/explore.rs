@@ -6,17 +6,19 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
 
+use explorer::minimize::minimize;
 use explorer::strategy::replay::{Discipline, Expected, Replay, What};
 use explorer::strategy::{Ending, Outcome, Strategy};
-use explorer::target::found::TakenStep;
+use explorer::target::found::{TakenStep, minimized_text};
 use explorer::target::page::{Phase, Word};
 use explorer::target::setup::{Driver, Setup};
 use model::ids::ThreadId;
+use model::report::FailureKind;
 
 use super::execution::Ended;
 use super::failure::Classes;
 use super::fiber::Engine;
-use super::{arena, control, fork, lenders};
+use super::{arena, control, fork, lenders, output};
 
 /// Parked threads to begin with.
 const LENDERS_FIRST: usize = 8;
@@ -24,6 +26,7 @@ const LENDERS_FIRST: usize = 8;
 /// Explores or replays, and ends the process.
 pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
     control::set(Word::Phase, Phase::Exploring as u64);
+    output::keep();
     lenders::ensure(&mut engine.lenders.borrow_mut(), LENDERS_FIRST);
     choose_driver(setup.driver);
     let begin = now();
@@ -34,9 +37,13 @@ pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
             break strategy;
         }
         control::add(Word::Restarts, 1);
+        classes.begin_again();
     };
     control::set(Word::Nanoseconds, now().saturating_sub(begin));
     conclude(&*strategy, &classes);
+    if setup.replay.is_none() {
+        simplify(engine, setup, &classes);
+    }
     control::set(Word::Phase, Phase::Ended as u64);
     crate::sys::call::exit_process(0)
 }
@@ -60,7 +67,7 @@ fn build(engine: &Engine, setup: &Setup) -> Box<dyn Strategy> {
     }
 }
 
-fn expected(step: &TakenStep) -> Expected {
+pub(crate) fn expected(step: &TakenStep) -> Expected {
     Expected { thread: step.thread, what: Some(What { kind: step.kind, site: step.site }), picks: step.picks.clone() }
 }
 
@@ -79,7 +86,8 @@ fn points(steps: &[TakenStep]) -> Vec<Vec<u64>> {
 
 /// One pass over the schedules; `false` when it found more shared memory and must begin anew.
 fn explore_once(engine: &Engine, setup: &Setup, strategy: &mut dyn Strategy, classes: &mut Classes) -> bool {
-    while strategy.begin() {
+    while control::get(Word::Stop) == 0 && strategy.begin() {
+        output::clear();
         let mut ended = Ended::NeedLenders;
         while ended == Ended::NeedLenders {
             control::add(Word::Executions, 1);
@@ -101,8 +109,9 @@ fn explore_once(engine: &Engine, setup: &Setup, strategy: &mut dyn Strategy, cla
             Ended::Diverged | Ended::NeedLenders => Outcome::Diverged,
         };
         if let Ended::Failed(failed) | Ended::Cut(failed) = &ended {
-            classes.add(failed, || engine.recorder.borrow().taken());
+            classes.add(failed, output::tail, || engine.recorder.borrow().taken());
         }
+        control::add(Word::Revocations, engine.model.borrow().revoked);
         strategy.end(&Ending { outcome, pending: &engine.model.borrow().pending });
         publish(strategy);
         if setup.replay.is_none() && engine.shadow.borrow().has_grown() {
@@ -110,6 +119,37 @@ fn explore_once(engine: &Engine, setup: &Setup, strategy: &mut dyn Strategy, cla
         }
     }
     true
+}
+
+/// Makes the schedules of failures simple, those of the first classes.
+fn simplify(engine: &Engine, setup: &Setup, classes: &Classes) {
+    const CLASSES: usize = 10;
+    const REPLAYS: u32 = 200;
+    for (index, class) in classes.list.iter().enumerate().take(CLASSES).filter(|(_, class)| class.kind != FailureKind::StepLimit) {
+        let mut taken = Vec::new();
+        let mut replay = |candidate: &[Expected]| {
+            let mut strategy = Replay::new(candidate.to_vec(), Discipline::Tolerant);
+            if control::get(Word::Stop) != 0 || !strategy.begin() {
+                return None;
+            }
+            control::add(Word::Executions, 1);
+            match fork::execute(engine, &mut strategy, setup.steps) {
+                Ended::Failed(failed) if failed.same_class(class) => {
+                    let recorder = engine.recorder.borrow();
+                    taken.push((recorder.traced(), recorder.taken()));
+                    Some(recorder.traced())
+                }
+                _ => None,
+            }
+        };
+        // The first replay is of the whole schedule: what it does not reach again is not to be made simpler.
+        let whole: Vec<Expected> = class.steps.iter().map(expected).collect();
+        let Some(steps) = replay(&whole) else { continue };
+        let minimized = minimize(steps, REPLAYS, replay);
+        if let Some((_, steps)) = taken.iter().find(|(traced, _)| *traced == minimized.steps) {
+            control::report(&minimized_text(index, steps));
+        }
+    }
 }
 
 fn lend_more(engine: &Engine) -> bool {

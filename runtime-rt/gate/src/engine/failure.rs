@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use explorer::target::found::{FoundFailure, TakenStep, failure_text};
+use explorer::target::found::{FoundFailure, TakenStep, failure_text, minimized_text};
 use model::event::EventKind;
 use model::ids::{SiteKey, ThreadId};
 use model::report::FailureKind;
@@ -53,12 +53,26 @@ pub(crate) struct Classes {
 const MOST: usize = 100;
 
 impl Classes {
-    /// Counts a failure, and reports it at once when it is the first of its class.
-    pub(crate) fn add(&mut self, failed: &Failed, steps: impl FnOnce() -> Vec<TakenStep>) {
-        if let Some(known) = self.list.iter_mut().find(|known| failed.same_class(known)) {
+    /// The exploration begins anew: counts do, but what was found stays.
+    pub(crate) fn begin_again(&mut self) {
+        for class in &mut self.list {
+            class.count = 0;
+        }
+    }
+
+    /// Counts a failure, and reports it at once when it is the first of its class. When the exploration has begun anew, the
+    /// first of it takes the place of the older one, which knew of less shared memory.
+    pub(crate) fn add(&mut self, failed: &Failed, output: impl FnOnce() -> Vec<String>, steps: impl FnOnce() -> Vec<TakenStep>) {
+        let known = self.list.iter_mut().enumerate().find(|(_, known)| failed.same_class(known));
+        if let Some((index, known)) = known {
+            if known.count == 0 {
+                known.steps = steps();
+                control::report(&minimized_text(index, &known.steps));
+            }
             known.count += 1;
         } else if self.list.len() < MOST {
-            let Failed { kind, thread, site, location, message, details } = failed.clone();
+            let Failed { kind, thread, site, location, message, mut details } = failed.clone();
+            details.extend(output());
             let found = FoundFailure { kind, thread, site, location, message, details, steps: steps(), minimized: None, count: 1 };
             control::report(&failure_text(self.list.len(), &found));
             self.list.push(found);

@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use model::ids::{SiteKey, ThreadId};
 
+use super::circle::Circle;
 use super::execution::Recorder;
 use super::failure::Failed;
 use super::lenders::Lender;
@@ -57,6 +58,10 @@ pub(crate) struct Fiber {
     pub(crate) call_site: Cell<Option<SiteKey>>,
     /// The last site it passed.
     pub(crate) last_site: Cell<Option<SiteKey>>,
+    /// The end of its stack: where it began.
+    pub(crate) base: usize,
+    /// Whether it goes round in a circle.
+    pub(crate) circle: RefCell<Circle>,
     /// Destructors of its thread-local variables, in order of registration.
     pub(crate) destructors: RefCell<Vec<Destructor>>,
 }
@@ -237,10 +242,14 @@ impl Engine {
 
     /// As `point`, with all of it given.
     pub(crate) fn request(&self, me: ThreadId, request: Request) -> i32 {
+        let circle = self.with_current(|fiber| fiber.circle.borrow_mut().take());
         {
             let mut model = self.model.borrow_mut();
             model.publish(me, request);
-            if model.is_alone() && may_be_silent(request.ask) && model.enabled().contains(me) {
+            if let Some(time_may_end_it) = circle {
+                model.goes_in_circle(me, time_may_end_it);
+            }
+            if model.is_alone() && circle.is_none() && may_be_silent(request.ask) && model.enabled().contains(me) {
                 // Nobody else lives: no choice, nothing for a schedule to say.
                 return model.perform(me, &mut |_| 0).result;
             }

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use core::cell::RefCell;
 
 use explorer::strategy::Strategy;
-use explorer::target::page::Word;
+use explorer::target::page::{Phase, Word};
 use model::report::FailureKind;
 
 use super::control;
@@ -31,6 +31,9 @@ pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) 
             let status = call::wait_for(child);
             control::set(Word::Child, 0);
             engine.come_home();
+            if control::get(Word::Phase) == Phase::Broken as u64 {
+                call::exit_process(70);
+            }
             match (result.take(), status) {
                 (Some(ended), Ok(status)) if status == LEFT_RESULT => ended,
                 (_, Ok(status)) => Ended::Failed(died(engine, status)),

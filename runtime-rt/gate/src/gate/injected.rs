@@ -87,15 +87,23 @@ impl Holds {
         self.holds.retain(|hold| !(hold.thread == thread && hold.frame == frame));
     }
 
-    /// The thread is about to block, or has ended: ends all its holds.
-    pub(crate) fn give_up(&mut self, thread: ThreadId) {
+    /// The thread is about to block, or has ended: ends all its holds; whether there were any.
+    pub(crate) fn give_up(&mut self, thread: ThreadId) -> bool {
+        let before = self.holds.len();
         self.holds.retain(|hold| hold.thread != thread);
+        self.holds.len() != before
     }
 
-    /// Takes the lock from everyone who is in this thread's way; whether there was anyone.
+    /// Ends all the thread's holds of one lock.
+    pub(crate) fn end_tenure(&mut self, thread: ThreadId, lock: u64) {
+        self.holds.retain(|hold| !(hold.thread == thread && hold.lock == lock));
+    }
+
+    /// Ends the tenures of everyone who is in this thread's way; whether there was anyone.
     pub(crate) fn revoke(&mut self, thread: ThreadId, lock: u64, mode: Mode) -> bool {
         let before = self.holds.len();
-        self.holds.retain(|hold| !(hold.lock == lock && hold.thread != thread && !hold.mode.compatible(mode)));
+        let in_the_way: Vec<ThreadId> = self.in_the_way(thread, lock, mode).collect();
+        self.holds.retain(|hold| !(hold.lock == lock && in_the_way.contains(&hold.thread)));
         self.holds.len() != before
     }
 }

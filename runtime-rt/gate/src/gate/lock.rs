@@ -39,6 +39,13 @@ impl Lock {
         Self { kind, owner: None, depth: 0, readers: Vec::new() }
     }
 
+    /// The storage says that it is of this kind: of use where one lock has taken the place of another.
+    pub(crate) fn set_kind(&mut self, kind: LockKind) {
+        if self.owner.is_none() && self.readers.is_empty() {
+            self.kind = kind;
+        }
+    }
+
     /// Whether a blocking lock by this thread returns at once, be it with an error.
     pub(crate) fn can_lock(&self, thread: ThreadId) -> bool {
         match self.owner {

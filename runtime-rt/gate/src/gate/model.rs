@@ -51,6 +51,8 @@ pub(crate) struct Thread {
     pub(super) timed_out_at: Option<u64>,
     /// How many changes others had made when it was found to spin: it has nothing to do until there are more.
     pub(super) spinning_at: Option<u64>,
+    /// Whether the passing of time may end that.
+    awaits_time: bool,
 }
 
 /// The state of one execution.
@@ -70,6 +72,10 @@ pub(crate) struct Model {
     pub(super) changes: u64,
     /// How many threads live.
     pub(super) living: u32,
+    /// How often time was made to pass because nobody could go on.
+    leaps: u32,
+    /// How many injected holds were taken from threads.
+    pub(crate) revoked: u64,
     /// Who is ending the process.
     pub(super) exiting: Option<ThreadId>,
 }
@@ -85,6 +91,8 @@ impl Model {
         self.changes = 0;
         self.living = 1;
         self.exiting = None;
+        self.leaps = 0;
+        self.revoked = 0;
         self.announce();
         self.threads[0].life = Life::Alive;
         self.pending[0] = Some(event(EventKind::Start, None, None));
@@ -102,6 +110,7 @@ impl Model {
             own_changes: 0,
             timed_out_at: None,
             spinning_at: None,
+            awaits_time: false,
         });
         self.pending.push(None);
         thread
@@ -133,9 +142,44 @@ impl Model {
         self.changes - self.threads[thread.index()].own_changes
     }
 
-    /// The thread goes round in a circle: it is not enabled until another one changes something.
-    pub(crate) fn spins(&mut self, thread: ThreadId) {
-        self.threads[thread.index()].spinning_at = Some(self.changes_by_others(thread));
+    /// The thread goes round in a circle: it is not enabled until another one changes something. A thread that holds a
+    /// lock of the program goes on to a place where it does not; injected locks are taken from it.
+    pub(crate) fn goes_in_circle(&mut self, thread: ThreadId, time_may_end_it: bool) {
+        if !self.objects.holds_any(thread) {
+            self.revoked += u64::from(self.holds.give_up(thread));
+            self.threads[thread.index()].spinning_at = Some(self.changes_by_others(thread));
+            self.threads[thread.index()].awaits_time = time_may_end_it;
+        }
+    }
+
+    /// When nobody is enabled: lets time pass for threads that go round until it does; whether there was one.
+    pub(crate) fn let_time_pass(&mut self) -> bool {
+        const LONGEST: u32 = 50;
+        let waiting = |thread: &Thread| thread.life == Life::Alive && thread.awaits_time && thread.spinning_at.is_some();
+        if self.leaps == LONGEST || !self.threads.iter().any(waiting) {
+            return false;
+        }
+        for thread in self.threads.iter_mut().filter(|thread| waiting(thread)) {
+            thread.spinning_at = None;
+        }
+        self.advance(Nanoseconds(1000 << self.leaps));
+        self.leaps += 1;
+        true
+    }
+
+    /// Ends or weakens injected holds of a thread, which others may see.
+    pub(crate) fn let_go(&mut self, thread: ThreadId, how: impl FnOnce(&mut Holds, ThreadId)) {
+        how(&mut self.holds, thread);
+        self.changes += 1;
+        self.threads[thread.index()].own_changes += 1;
+    }
+
+    /// The thread wants a lock more strongly than it has it, and others are in the way: it starts afresh without.
+    pub(crate) fn give_up_weaker(&mut self, thread: ThreadId, lock: u64) {
+        let update = self.holds.covers(thread, lock, model::pair::Mode::U);
+        if !update {
+            self.let_go(thread, |holds, me| holds.end_tenure(me, lock));
+        }
     }
 
     /// When nobody is enabled: lets threads time out once more; whether that was anything.
@@ -161,7 +205,9 @@ impl Model {
             _ => None,
         });
         let wanted: Vec<_> = wanted.collect();
-        wanted.into_iter().any(|(thread, hold)| self.holds.revoke(thread, hold.lock, hold.mode))
+        let any = wanted.into_iter().any(|(thread, hold)| self.holds.revoke(thread, hold.lock, hold.mode));
+        self.revoked += u64::from(any);
+        any
     }
 
     /// Whom a thread waits for, where that is certain threads: holders of a lock, a thread to join.
@@ -211,6 +257,9 @@ impl Model {
             Ask::OnceLeave { once } => (Some(objects.at(once, || State::Once(Once::New))), None),
             _ => (None, None),
         };
+        if let (Some(id), Ask::Lock { kind, .. } | Ask::TryLock { kind, .. } | Ask::Unlock { kind, .. }) = (object, request.ask) {
+            objects.lock(id).set_kind(kind);
+        }
         let entry = &mut self.threads[thread.index()];
         entry.request = request;
         entry.object = object;
@@ -219,6 +268,11 @@ impl Model {
             entry.woken = false;
         }
         self.pending[thread.index()] = Some(self.event_of(thread));
+        if waits_for_peers(request.ask) && !self.is_free(thread) {
+            self.let_go(thread, |holds, me| {
+                holds.give_up(me);
+            });
+        }
     }
 
     /// Brings waits up to date and says who is enabled.
@@ -321,6 +375,11 @@ impl Model {
 
 /// Bytes of an injected lock.
 const INJECTED_BYTES: u32 = 64;
+
+/// Whether a thread gives its injected locks up before it waits for this.
+fn waits_for_peers(ask: Ask) -> bool {
+    matches!(ask, Ask::Join { .. } | Ask::Waiting { .. } | Ask::SemWait { .. } | Ask::BarrierLeave { .. } | Ask::Sleep { .. })
+}
 
 /// Whether what the request is as an event depends on what others do.
 fn is_flexible(ask: Ask) -> bool {

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use model::event::Range;
-use model::ids::ObjectId;
+use model::ids::{ObjectId, ThreadId};
 
 use super::lock::{Lock, LockKind};
 use super::waiting::{Barrier, Condition, Once};
@@ -67,6 +67,11 @@ impl Objects {
     /// The object with this id.
     pub(crate) fn get(&self, id: ObjectId) -> &Object {
         &self.list[id.index()]
+    }
+
+    /// Whether the thread has any lock.
+    pub(crate) fn holds_any(&self, thread: ThreadId) -> bool {
+        self.list.iter().any(|object| matches!(&object.state, State::Lock(lock) if lock.holders().any(|holder| holder == thread)))
     }
 
     /// The lock with this id. An object that was used as something else before becomes a lock: its memory was used again.

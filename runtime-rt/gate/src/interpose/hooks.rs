@@ -6,6 +6,7 @@ use model::ids::{Label, SiteKey};
 use model::pair::{Mode, Rw};
 
 use super::export;
+use crate::engine::circle;
 use crate::engine::fiber::{Engine, running};
 use crate::gate::ask::{Ask, Request};
 use crate::gate::injected::Hold;
@@ -19,9 +20,13 @@ fn rw(kind: u32) -> Rw {
 }
 
 /// An access: noted, and a scheduling point when it is atomic or to memory known to be shared.
-fn access(engine: &Engine, range: Range, kind: u32, site: SiteKey) {
+fn access(engine: &Engine, range: Range, kind: u32, site: SiteKey, frame: usize) {
     let me = engine.current();
     let rw = rw(kind);
+    if rw.writes() {
+        engine.with_current(|fiber| fiber.circle.borrow_mut().progress());
+    }
+    circle::pass(engine, site, frame);
     let atomic = kind & KIND_ATOMIC != 0;
     let ordinal = engine.with_current(|fiber| {
         fiber.last_site.set(Some(site));
@@ -30,7 +35,9 @@ fn access(engine: &Engine, range: Range, kind: u32, site: SiteKey) {
     });
     let shared = engine.shadow.borrow_mut().touch(me, range, rw);
     let wanted = engine.recorder.borrow().wants(me, ordinal);
-    if wanted.unwrap_or(shared || atomic) {
+    // A thread that goes round in a circle stops here in a replay too, whether or not it ever goes on.
+    let circle = || engine.with_current(|fiber| fiber.circle.borrow().is_found());
+    if wanted.unwrap_or(shared || atomic) || circle() {
         engine.request(me, Request { ask: Ask::Access { range, rw, atomic }, site: Some(site) });
     }
 }
@@ -45,31 +52,59 @@ fn string_length(address: u64) -> u64 {
     (unsafe { libc::strlen(text) } as u64) + 1
 }
 
+/// Defines a hook that also wants to know where its caller's frame is and what is in the registers that calls preserve:
+/// it stores them on the stack and passes the address of the lowest as the argument in `r8`.
+macro_rules! framed {
+    ($($name:ident -> $to:ident($($type:ty),*))*) => {$(
+        #[cfg_attr(not(test), unsafe(no_mangle))]
+        #[unsafe(naked)]
+        extern "C" fn $name($(_: $type),*) {
+            core::arch::naked_asm!(
+                "push rbp", "push rbx", "push r12", "push r13", "push r14", "push r15",
+                "mov r8, rsp",
+                "sub rsp, 8",
+                "call {to}",
+                "add rsp, 56",
+                "ret",
+                to = sym $to,
+            )
+        }
+    )*};
+}
+
+framed! {
+    __atomfix_gate_access -> gate_access(u64, u32, u32, u64)
+    __atomfix_gate_range -> gate_range(u64, u64, u32, u64)
+    __atomfix_gate_call -> gate_call(u64, u64, u64, u64)
+}
+
+extern "C" fn gate_access(address: u64, size: u32, kind: u32, site: u64, frame: usize) {
+    if let Some(engine) = running() {
+        access(engine, Range { address, length: size.max(1) }, kind, SiteKey(site), frame);
+    }
+}
+
+extern "C" fn gate_range(address: u64, length: u64, kind: u32, site: u64, frame: usize) {
+    if let Some(engine) = running() {
+        let length = if length == LENGTH_STRING { string_length(address) } else { length };
+        if length > 0 {
+            access(engine, Range { address, length: u32::try_from(length).unwrap_or(u32::MAX) }, kind, SiteKey(site), frame);
+        }
+    }
+}
+
+extern "C" fn gate_call(site: u64, _: u64, _: u64, _: u64, frame: usize) {
+    if let Some(engine) = running() {
+        let site = SiteKey(site);
+        engine.with_current(|fiber| {
+            fiber.call_site.set(Some(site));
+            fiber.last_site.set(Some(site));
+        });
+        circle::pass(engine, site, frame);
+    }
+}
+
 export! {
-    fn __atomfix_gate_access(address: u64, size: u32, kind: u32, site: u64) {
-        if let Some(engine) = running() {
-            access(engine, Range { address, length: size.max(1) }, kind, SiteKey(site));
-        }
-    }
-
-    fn __atomfix_gate_range(address: u64, length: u64, kind: u32, site: u64) {
-        if let Some(engine) = running() {
-            let length = if length == LENGTH_STRING { string_length(address) } else { length };
-            if length > 0 {
-                access(engine, Range { address, length: u32::try_from(length).unwrap_or(u32::MAX) }, kind, SiteKey(site));
-            }
-        }
-    }
-
-    fn __atomfix_gate_call(site: u64) {
-        if let Some(engine) = running() {
-            engine.with_current(|fiber| {
-                fiber.call_site.set(Some(SiteKey(site)));
-                fiber.last_site.set(Some(SiteKey(site)));
-            });
-        }
-    }
-
     fn __atomfix_acquire(lock: u64, mode: u32, label: u32, frame: u64) {
         let Some((engine, mode)) = running().zip(u8::try_from(mode).ok().and_then(Mode::from_abi)) else { return };
         let me = engine.current();
@@ -81,25 +116,28 @@ export! {
                 model.holds.acquire(hold);
                 return;
             }
+            if !model.holds.can_acquire(me, lock, mode) {
+                model.give_up_weaker(me, lock);
+            }
         }
         engine.request(me, Request { ask: Ask::Acquire { hold }, site: None });
     }
 
     fn __atomfix_release(lock: u64, label: u32, frame: u64) {
         if let Some(engine) = running() {
-            engine.model.borrow_mut().holds.release(engine.current(), lock, Label(label), frame);
+            engine.model.borrow_mut().let_go(engine.current(), |holds, me| holds.release(me, lock, Label(label), frame));
         }
     }
 
     fn __atomfix_degrade(lock: u64, label: u32, frame: u64) {
         if let Some(engine) = running() {
-            engine.model.borrow_mut().holds.degrade(engine.current(), lock, Label(label), frame);
+            engine.model.borrow_mut().let_go(engine.current(), |holds, me| holds.degrade(me, lock, Label(label), frame));
         }
     }
 
     fn __atomfix_unwind(frame: u64) {
         if let Some(engine) = running() {
-            engine.model.borrow_mut().holds.unwind(engine.current(), frame);
+            engine.model.borrow_mut().let_go(engine.current(), |holds, me| holds.unwind(me, frame));
         }
     }
 }

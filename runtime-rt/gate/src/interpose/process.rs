@@ -19,6 +19,11 @@ static ABORT: Real = Real::new(c"abort");
 static RAISE: Real = Real::new(c"raise");
 static ASSERT: Real = Real::new(c"__assert_fail");
 static FORK: Real = Real::new(c"fork");
+static VFORK: Real = Real::new(c"fork");
+static SYSTEM: Real = Real::new(c"system");
+static POPEN: Real = Real::new(c"popen");
+static SPAWN: Real = Real::new(c"posix_spawn");
+static SPAWN_BY_NAME: Real = Real::new(c"posix_spawnp");
 static FINALIZE: Real = Real::new(c"__cxa_finalize");
 static FLUSH: Real = Real::new(c"fflush");
 
@@ -55,6 +60,13 @@ pub(super) fn send_to_self(signal: c_int) -> c_int {
     }
 }
 
+/// What another process does is not explored.
+fn note_fork() {
+    if running().is_some() {
+        control::note(Note::Forks);
+    }
+}
+
 export! {
     fn exit(status: c_int) -> ! {
         if let Some(engine) = running() {
@@ -72,7 +84,7 @@ export! {
         control::missing_symbol()
     }
 
-    #[cfg_attr(not(panic = "abort"), expect(non_snake_case, reason = "the C library's name"))]
+    #[cfg_attr(test, expect(non_snake_case, reason = "the C library's name"))]
     fn _Exit(status: c_int) -> ! {
         _exit(status)
     }
@@ -101,13 +113,73 @@ export! {
     }
 
     fn fork() -> libc::pid_t {
-        if running().is_some() {
-            control::note(Note::Forks);
-        }
+        note_fork();
         let child = real!(FORK, fn() -> libc::pid_t,);
         if child == 0 {
             uninstall();
         }
         child
+    }
+
+    fn vfork() -> libc::pid_t {
+        note_fork();
+        // A child that shares our memory would share the engine: a copy does the same for programs that keep to the rules.
+        let child = real!(VFORK, fn() -> libc::pid_t,);
+        if child == 0 {
+            uninstall();
+        }
+        child
+    }
+
+    fn system(command: *const c_char) -> c_int {
+        note_fork();
+        real!(SYSTEM, fn(*const c_char) -> c_int, command)
+    }
+
+    fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void {
+        note_fork();
+        real!(POPEN, fn(*const c_char, *const c_char) -> *mut c_void, command, mode)
+    }
+
+    fn posix_spawn(
+        place: *mut libc::pid_t,
+        path: *const c_char,
+        actions: *const c_void,
+        attributes: *const c_void,
+        arguments: *const c_void,
+        environment: *const c_void,
+    ) -> c_int {
+        note_fork();
+        real!(
+            SPAWN,
+            fn(*mut libc::pid_t, *const c_char, *const c_void, *const c_void, *const c_void, *const c_void) -> c_int,
+            place,
+            path,
+            actions,
+            attributes,
+            arguments,
+            environment
+        )
+    }
+
+    fn posix_spawnp(
+        place: *mut libc::pid_t,
+        file: *const c_char,
+        actions: *const c_void,
+        attributes: *const c_void,
+        arguments: *const c_void,
+        environment: *const c_void,
+    ) -> c_int {
+        note_fork();
+        real!(
+            SPAWN_BY_NAME,
+            fn(*mut libc::pid_t, *const c_char, *const c_void, *const c_void, *const c_void, *const c_void) -> c_int,
+            place,
+            file,
+            actions,
+            attributes,
+            arguments,
+            environment
+        )
     }
 }

@@ -17,6 +17,7 @@ static SLEEP: Real = Real::new(c"sleep");
 static YIELD: Real = Real::new(c"sched_yield");
 
 fn now(engine: &Engine) -> (i64, i64) {
+    engine.with_current(|fiber| fiber.circle.borrow_mut().look_at_clock());
     let Nanoseconds(now) = engine.model.borrow().now();
     (i64::try_from(now / 1_000_000_000).unwrap_or(i64::MAX), i64::try_from(now % 1_000_000_000).unwrap_or(0))
 }

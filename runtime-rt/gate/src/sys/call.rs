@@ -50,18 +50,6 @@ pub(crate) fn exit_process(status: u8) -> ! {
     }
 }
 
-/// Writes all of it, as far as the descriptor takes it.
-pub(crate) fn write(descriptor: i32, mut bytes: &[u8]) {
-    while !bytes.is_empty() {
-        // SAFETY: the kernel only reads the slice.
-        let written = unsafe { system_call(libc::SYS_write, [word(descriptor), bytes.as_ptr().addr(), bytes.len(), 0, 0, 0]) };
-        match written {
-            Ok(length) if length > 0 => bytes = &bytes[length.min(bytes.len())..],
-            _ => return,
-        }
-    }
-}
-
 /// Reads into the buffer; how many bytes there were.
 pub(crate) fn read(descriptor: i32, bytes: &mut [u8]) -> Result<usize, Errno> {
     // SAFETY: the kernel writes only within the slice.
@@ -88,11 +76,18 @@ pub(crate) fn close(descriptor: i32) {
     let _ = unsafe { system_call(libc::SYS_close, [word(descriptor), 0, 0, 0, 0, 0]) };
 }
 
-/// Moves a descriptor's offset: to `offset` from the start, or, with `None`, nowhere. The offset after it.
-pub(crate) fn seek(descriptor: i32, offset: Option<usize>) -> Result<usize, Errno> {
-    let (to, whence) = offset.map_or((0, libc::SEEK_CUR), |offset| (offset, libc::SEEK_SET));
-    // SAFETY: moves a file offset, nothing in memory.
-    unsafe { system_call(libc::SYS_lseek, [word(descriptor), to, word(whence), 0, 0, 0]) }
+/// The length of a file.
+pub(crate) fn length(descriptor: i32) -> Result<usize, Errno> {
+    // SAFETY: moves a file offset, nothing in memory; the file is written to at its end whatever the offset.
+    unsafe { system_call(libc::SYS_lseek, [word(descriptor), 0, word(libc::SEEK_END), 0, 0, 0]) }
+}
+
+/// A second descriptor for what another one names, out of the way of the program's own.
+pub(crate) fn duplicate(descriptor: i32) -> Result<i32, Errno> {
+    const LOWEST: usize = 900;
+    // SAFETY: makes a new descriptor, nothing else.
+    let result = unsafe { system_call(libc::SYS_fcntl, [word(descriptor), word(libc::F_DUPFD_CLOEXEC), LOWEST, 0, 0, 0]) };
+    result.map(|descriptor| i32::try_from(descriptor).unwrap_or(i32::MAX))
 }
 
 /// Cuts a file to nothing.

@@ -1,0 +1,41 @@
+//! What the program prints: kept for the execution that printed it, in a file that every execution begins empty.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
+use crate::sys::call;
+
+/// Our own descriptor of the file that standard output and error go to. -1: none, as the C library says it.
+static FILE: AtomicI32 = AtomicI32::new(-1);
+
+/// Lines of it that a failure shows.
+const SHOWN: usize = 10;
+const SHOWN_BYTES: usize = 2048;
+
+/// Keeps the file, whatever the program does to its descriptors.
+pub(crate) fn keep() {
+    if let Ok(descriptor) = call::duplicate(1) {
+        FILE.store(descriptor, Relaxed);
+    }
+}
+
+/// Empties it, if there is anything in it.
+pub(crate) fn clear() {
+    let file = FILE.load(Relaxed);
+    if call::length(file).is_ok_and(|length| length > 0) {
+        call::truncate(file);
+    }
+}
+
+/// The last lines.
+pub(crate) fn tail() -> Vec<String> {
+    let file = FILE.load(Relaxed);
+    let Ok(length) = call::length(file) else { return Vec::new() };
+    let mut bytes = alloc::vec![0; length.min(SHOWN_BYTES)];
+    let offset = length - bytes.len();
+    let read = call::read_at(file, &mut bytes, offset).unwrap_or(0);
+    let text = String::from_utf8_lossy(&bytes[..read.min(bytes.len())]).into_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(SHOWN)..].iter().map(|line| alloc::format!("output: {line}")).collect()
+}

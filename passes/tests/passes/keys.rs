@@ -65,7 +65,11 @@ fn local_functions_of_two_files_differ_and_inline_ones_do_not() {
 fn extraction_is_the_same_every_time_and_sites_are_unique() {
     let bitcode = bitcode_of("#include <vector>\nint f(std::vector<int> &v) { v.push_back(1); return v[0]; }", "a.cpp", &["-O2"]);
     let once = extract(&bitcode).expect("extracts");
-    assert_eq!(once, extract(&bitcode).expect("extracts"));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| assert_eq!(once, extract(&bitcode).expect("extracts"), "on a thread of its own"));
+        }
+    });
     let sites: Vec<SiteKey> = once.functions.iter().flat_map(|function| function.nodes.iter().filter_map(|node| node.site)).collect();
     assert_eq!(sites.iter().collect::<BTreeSet<_>>().len(), sites.len());
     assert!(sites.len() > 50);

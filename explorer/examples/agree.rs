@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use explorer::fake::explore::explore;
 use explorer::fake::generate::{Flavor, program};
 use explorer::fake::machine::Outcome;
-use explorer::fake::oracle;
+use explorer::fake::oracle::{self, Within};
 use explorer::fake::program::Program;
 use explorer::strategy::Strategy;
 use explorer::strategy::depth_first::{DepthFirst, Extent};
@@ -24,7 +24,7 @@ fn main() {
         let (mut tried, mut schedules, mut sleeping, mut reduced) = (0, 0, [0; 2], [0; 2]);
         for seed in first..first + programs {
             let program = program(seed, flavor);
-            let (expected, count) = oracle::outcomes(&program, None);
+            let (expected, count) = oracle::outcomes(&program, Within::Everything);
             if count > MOST_SCHEDULES {
                 continue;
             }

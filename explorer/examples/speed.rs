@@ -88,7 +88,7 @@ fn main() {
         (name.to_string(), config.build())
     };
     let mut rows: Vec<(String, Box<dyn Strategy>)> = vec![("none".into(), Box::new(Cheapest(Counts::default())))];
-    rows.push(("dfs, bound 3".into(), Box::new(DepthFirst::new(Extent::Bounded(3)))));
+    rows.push(("dfs, bound 3".into(), Box::new(DepthFirst::new(Extent::Preemptions(3)))));
     rows.extend(["sleep", "dpor", "random", "pct:3", "pos"].map(named));
     for (name, strategy) in rows {
         let mut strategy = Budget::new(strategy, 300_000);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use explorer::fake::explore::explore;
 use explorer::fake::generate::{Flavor, program};
 use explorer::fake::machine::Outcome;
-use explorer::fake::oracle;
+use explorer::fake::oracle::{self, Within};
 use explorer::fake::program::Program;
 use explorer::strategy::Strategy;
 use explorer::strategy::depth_first::{DepthFirst, Extent};
@@ -17,12 +17,12 @@ use model::report::Coverage;
 const MOST_SCHEDULES: u64 = 6_000;
 
 /// How many programs of a flavor a test takes.
-const PROGRAMS: usize = 60;
+const PROGRAMS: usize = 30;
 
 fn programs(flavor: Flavor, first_seed: u64) -> impl Iterator<Item = (u64, Program, BTreeSet<Outcome>, u64)> {
     let small = (first_seed..).filter_map(move |seed| {
         let program = program(seed, flavor);
-        let (outcomes, schedules) = oracle::outcomes(&program, None);
+        let (outcomes, schedules) = oracle::outcomes(&program, Within::Everything);
         (schedules <= MOST_SCHEDULES).then_some((seed, program, outcomes, schedules))
     });
     small.take(PROGRAMS)
@@ -75,11 +75,17 @@ fn bounded_searches_find_exactly_the_outcomes_within_the_bound() {
     for flavor in [Flavor::Accesses, Flavor::Locks, Flavor::Everything] {
         for (seed, program, _, _) in programs(flavor, 3000) {
             for bound in 0..3 {
-                let (expected, schedules) = oracle::outcomes(&program, Some(bound));
-                let mut search = DepthFirst::new(Extent::Bounded(bound));
-                assert_eq!(outcomes(&program, &mut search), expected, "bound {bound}, {flavor:?}, seed {seed}: {program:#?}");
-                assert_eq!(search.counts().schedules, schedules, "bound {bound}, {flavor:?}, seed {seed}");
-                assert_eq!(search.coverage(), Coverage::Preemptions(bound));
+                let bounds = [
+                    (Within::Preemptions(bound), Extent::Preemptions(bound), Coverage::Preemptions(bound)),
+                    (Within::Delays(bound), Extent::Delays(bound), Coverage::Delays(bound)),
+                ];
+                for (within, extent, coverage) in bounds {
+                    let (expected, schedules) = oracle::outcomes(&program, within);
+                    let mut search = DepthFirst::new(extent);
+                    assert_eq!(outcomes(&program, &mut search), expected, "{extent:?}, {flavor:?}, seed {seed}: {program:#?}");
+                    assert_eq!(search.counts().schedules, schedules, "{extent:?}, {flavor:?}, seed {seed}");
+                    assert_eq!(search.coverage(), coverage);
+                }
             }
         }
     }

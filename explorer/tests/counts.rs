@@ -1,7 +1,7 @@
 //! Exact counts: an optimal explorer runs one execution for each class of equivalent schedules, and abandons none.
 
 use explorer::fake::explore::explore;
-use explorer::fake::oracle::{self, traces};
+use explorer::fake::oracle::{self, Within, traces};
 use explorer::fake::program::parse;
 use explorer::strategy::Strategy;
 use explorer::strategy::dpor::Dpor;
@@ -84,7 +84,7 @@ fn locks_given_up_within_a_step_order_what_follows() {
     );
     let mut dpor = Dpor::new();
     let found: Vec<_> = explore(&program, &mut dpor).outcomes.into_keys().collect();
-    let (expected, _) = oracle::outcomes(&program, None);
+    let (expected, _) = oracle::outcomes(&program, Within::Everything);
     assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
     assert_eq!((dpor.counts().abandoned, dpor.coverage()), (0, Coverage::All));
 }

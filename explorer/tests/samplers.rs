@@ -2,7 +2,7 @@
 
 use explorer::fake::explore::explore;
 use explorer::fake::generate::{Flavor, program};
-use explorer::fake::oracle;
+use explorer::fake::oracle::{self, Within};
 use explorer::fake::program::parse;
 use explorer::strategy::config::{Config, Name};
 use explorer::strategy::iterative::Preemptions;
@@ -29,7 +29,7 @@ fn samplers_repeat_themselves_and_stop_at_their_budget() {
 fn samplers_find_only_outcomes_that_exist() {
     for seed in 0..40 {
         let program = program(seed, Flavor::Everything);
-        let (expected, _) = oracle::outcomes(&program, None);
+        let (expected, _) = oracle::outcomes(&program, Within::Everything);
         for name in SAMPLERS {
             for outcome in explore(&program, &mut *config(name, 100, seed).build()).outcomes.keys() {
                 assert!(expected.contains(outcome), "{name}, seed {seed}: {outcome:?}");

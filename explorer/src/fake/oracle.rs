@@ -11,17 +11,32 @@ use super::machine::{Machine, Outcome};
 use super::program::Program;
 use crate::dependence::dependent;
 
-/// All outcomes of schedules with at most `bound` preemptions (`None`: of all), and how many such schedules there are.
+/// Which schedules are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Within {
+    /// All.
+    Everything,
+    /// Those with at most this many preemptions.
+    Preemptions(u32),
+    /// Those with at most this many delays.
+    Delays(u32),
+}
+
+/// All outcomes of schedules within a bound, and how many such schedules there are.
 #[must_use]
-pub fn outcomes(program: &Program, bound: Option<u32>) -> (BTreeSet<Outcome>, u64) {
+pub fn outcomes(program: &Program, within: Within) -> (BTreeSet<Outcome>, u64) {
     let mut known = BTreeMap::new();
-    let count = visit(program, &Machine::new(program), None, bound, &mut known);
+    let count = visit(program, &Machine::new(program), None, within, &mut known);
     (known.into_values().flat_map(|(_, outcome)| outcome).collect(), count)
 }
 
 type Known = BTreeMap<(Machine, Option<ThreadId>, Option<u32>), (u64, Option<Outcome>)>;
 
-fn visit(program: &Program, machine: &Machine, current: Option<ThreadId>, left: Option<u32>, known: &mut Known) -> u64 {
+fn visit(program: &Program, machine: &Machine, current: Option<ThreadId>, within: Within, known: &mut Known) -> u64 {
+    let left = match within {
+        Within::Everything => None,
+        Within::Preemptions(left) | Within::Delays(left) => Some(left),
+    };
     // Without a bound it does not matter who came last.
     let key = (machine.clone(), current.filter(|_| left.is_some()), left);
     if let Some(&(count, _)) = known.get(&key) {
@@ -35,12 +50,14 @@ fn visit(program: &Program, machine: &Machine, current: Option<ThreadId>, left: 
     let mut count = 0;
     let mut failures = Vec::new();
     for &thread in &enabled {
-        let price = u32::from(is_preemption(program, machine, current, &enabled, thread));
-        let left = match left {
-            Some(left) if left < price => continue,
-            Some(left) => Some(left - price),
-            None => None,
+        let within = match within {
+            Within::Everything => Some(Within::Everything),
+            Within::Preemptions(left) => {
+                left.checked_sub(u32::from(is_preemption(program, machine, current, &enabled, thread))).map(Within::Preemptions)
+            }
+            Within::Delays(left) => left.checked_sub(delays(program, machine, current, &enabled, thread)).map(Within::Delays),
         };
+        let Some(within) = within else { continue };
         for woken in 0..machine.waiters(program, thread).len().max(1) {
             let mut next = machine.clone();
             let outcome = next.perform(program, thread, woken);
@@ -50,7 +67,7 @@ fn visit(program: &Program, machine: &Machine, current: Option<ThreadId>, left: 
                     count += 1;
                     failures.push((next, outcome));
                 }
-                None => count += visit(program, &next, Some(thread), left, known),
+                None => count += visit(program, &next, Some(thread), within, known),
             }
         }
     }
@@ -67,6 +84,24 @@ fn is_preemption(program: &Program, machine: &Machine, current: Option<ThreadId>
     let timed = |thread: ThreadId| kind(thread) == Some(EventKind::WaitTimeout);
     let left_behind = current.filter(|c| *c != thread && enabled.contains(c) && !timed(*c) && kind(*c) != Some(EventKind::Yield));
     left_behind.is_some() || (timed(thread) && enabled.iter().any(|&other| !timed(other)))
+}
+
+/// The threads in the order of the default schedule: from the current one on, round; the first that is willing leads, those
+/// after it follow in order of ids.
+fn delays(program: &Program, machine: &Machine, current: Option<ThreadId>, enabled: &[ThreadId], thread: ThreadId) -> u32 {
+    let reluctance = |thread: ThreadId| match machine.pending(program, thread).map(|event| event.kind) {
+        Some(EventKind::WaitTimeout) => 2,
+        Some(EventKind::Yield) => 1,
+        _ => 0,
+    };
+    let stays = current.filter(|current| enabled.contains(current) && reluctance(*current) == 0);
+    let start = current.map_or(0, |current| current.0 + 1);
+    let mut ring = enabled.to_vec();
+    ring.sort_by_key(|other| (other.0 < start, other.0));
+    let leader = stays.or_else(|| ring.iter().copied().min_by_key(|&other| reluctance(other)));
+    let mut order = enabled.to_vec();
+    order.sort_by_key(|other| (leader.is_some_and(|leader| other.0 < leader.0), other.0));
+    order.iter().position(|&other| other == thread).and_then(|at| u32::try_from(at).ok()).unwrap_or(u32::MAX)
 }
 
 /// How many Mazurkiewicz traces there are: classes of complete schedules under swapping adjacent independent steps.

@@ -18,7 +18,7 @@ use super::random::RandomWalk;
 pub struct Config {
     /// Which one.
     pub name: Name,
-    /// Up to how many preemptions a systematic search goes. Samplers have no such bound.
+    /// Up to how many preemptions (`delay`: delays) a systematic search goes. Samplers have no such bound.
     pub preemptions: Preemptions,
     /// After how many executions it stops; `None` when it has explored all.
     pub executions: Option<u64>,
@@ -31,6 +31,8 @@ pub struct Config {
 pub enum Name {
     /// `dfs`: depth-first by rising preemption bound, then complete by sleep sets.
     DepthFirst,
+    /// `delay`: the same by rising bound on delays.
+    Delays,
     /// `sleep`: sleep sets alone.
     SleepSets,
     /// `dpor`: optimal dynamic partial order reduction.
@@ -50,7 +52,7 @@ pub enum Name {
 const USUAL_DEPTH: u32 = 3;
 
 /// Each name, for messages.
-pub const NAMES: &[&str] = &["dfs", "sleep", "dpor", "random", "pct:D", "pos"];
+pub const NAMES: &[&str] = &["dfs", "delay", "sleep", "dpor", "random", "pct:D", "pos"];
 
 impl Config {
     /// The strategy.
@@ -58,6 +60,7 @@ impl Config {
     pub fn build(&self) -> Box<dyn Strategy> {
         let strategy: Box<dyn Strategy> = match self.name {
             Name::DepthFirst => Box::new(Iterative::new(self.preemptions)),
+            Name::Delays => Box::new(Iterative::by_delays(self.preemptions)),
             Name::SleepSets => Box::new(DepthFirst::new(Extent::SleepSets)),
             Name::Dpor => Box::new(Dpor::new()),
             Name::Random => Box::new(RandomWalk::new(self.seed)),
@@ -76,7 +79,7 @@ impl Name {
     #[must_use]
     pub fn ends(self) -> bool {
         match self {
-            Self::DepthFirst | Self::SleepSets | Self::Dpor => true,
+            Self::DepthFirst | Self::Delays | Self::SleepSets | Self::Dpor => true,
             Self::Random | Self::Pct { .. } | Self::Pos => false,
         }
     }
@@ -86,6 +89,7 @@ impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::DepthFirst => f.write_str("dfs"),
+            Self::Delays => f.write_str("delay"),
             Self::SleepSets => f.write_str("sleep"),
             Self::Dpor => f.write_str("dpor"),
             Self::Random => f.write_str("random"),
@@ -117,6 +121,7 @@ impl FromStr for Name {
     fn from_str(text: &str) -> Result<Self, BadName> {
         match text.split_once(':').unwrap_or((text, "")) {
             ("dfs", "") => Ok(Self::DepthFirst),
+            ("delay", "") => Ok(Self::Delays),
             ("sleep", "") => Ok(Self::SleepSets),
             ("dpor", "") => Ok(Self::Dpor),
             ("random", "") => Ok(Self::Random),
@@ -137,7 +142,7 @@ mod tests {
 
     #[test]
     fn names_read_back_from_their_words() {
-        let names = [Name::DepthFirst, Name::SleepSets, Name::Dpor, Name::Random, Name::Pct { depth: 5 }, Name::Pos];
+        let names = [Name::DepthFirst, Name::Delays, Name::SleepSets, Name::Dpor, Name::Random, Name::Pct { depth: 5 }, Name::Pos];
         assert_eq!(names.len(), NAMES.len());
         for name in names {
             assert_eq!(name.to_string().parse(), Ok(name));
@@ -146,6 +151,6 @@ mod tests {
         for bad in ["fast", "pct:0", "pct:99", "pct:x", "dfs:1", ""] {
             assert_eq!(bad.parse::<Name>(), Err(BadName), "{bad}");
         }
-        assert_eq!(BadName.to_string(), "no strategy has this name; there are dfs, sleep, dpor, random, pct:D, pos");
+        assert_eq!(BadName.to_string(), "no strategy has this name; there are dfs, delay, sleep, dpor, random, pct:D, pos");
     }
 }

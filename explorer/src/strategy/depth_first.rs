@@ -1,4 +1,5 @@
-//! Depth-first search over all schedules, optionally up to a number of preemptions, optionally pruned by sleep sets.
+//! Depth-first search over all schedules, optionally up to a number of preemptions or delays, optionally pruned by sleep
+//! sets.
 //!
 //! The only state is the path to the current execution, one level a step, so memory is bounded by the length of an
 //! execution and nothing is allocated once the path has had its greatest length. Each execution repeats the path up to the
@@ -26,11 +27,33 @@ use crate::threads::ThreadSet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// Every schedule with at most this many preemptions, each once.
-    Bounded(u32),
+    Preemptions(u32),
+    /// Every schedule with at most this many delays of the default one, each once.
+    Delays(u32),
     /// Every schedule, each once.
     Unpruned,
     /// Every schedule up to the order of independent steps, by sleep sets.
     SleepSets,
+}
+
+impl Extent {
+    /// The bound, if there is one.
+    fn bound(self) -> Option<u32> {
+        match self {
+            Self::Preemptions(bound) | Self::Delays(bound) => Some(bound),
+            Self::Unpruned | Self::SleepSets => None,
+        }
+    }
+
+    /// What running a thread costs of the bound. There is always a thread that costs nothing.
+    #[inline]
+    fn price(self, point: &Point<'_>, thread: ThreadId) -> u32 {
+        match self {
+            Self::Preemptions(_) => u32::from(point.preempts(thread)),
+            Self::Delays(_) => point.delays(thread),
+            Self::Unpruned | Self::SleepSets => 0,
+        }
+    }
 }
 
 /// Depth-first search.
@@ -43,7 +66,7 @@ pub struct DepthFirst {
     at: usize,
     /// The level of the last choice of a thread. invariant: a `Level::Run` when not `None`.
     last: Option<usize>,
-    /// Preemptions of the current execution so far.
+    /// What the current execution has used of the bound so far.
     spent: u32,
     /// Where the current execution has left the path it was to repeat.
     astray: Option<Divergence>,
@@ -77,7 +100,7 @@ struct Node {
     todo: ThreadSet,
     /// Threads whose next step is covered elsewhere; grows by each explored alternative.
     asleep: ThreadSet,
-    /// Preemptions up to and with this step.
+    /// What was used of the bound up to and with this step.
     spent: u32,
 }
 
@@ -115,10 +138,10 @@ impl DepthFirst {
             Some(Level::Run(parent)) => self.inherited_sleep(parent, point),
             Some(Level::Pick { .. }) | None => ThreadSet::EMPTY,
         };
-        let spent = self.spent;
-        let cost = |thread| spent + u32::from(point.preempts(thread));
+        let (extent, spent) = (self.extent, self.spent);
+        let cost = |thread| spent + extent.price(point, thread);
         let mut candidates = point.enabled.difference(&asleep);
-        if let Extent::Bounded(bound) = self.extent {
+        if let Some(bound) = self.extent.bound() {
             for thread in point.enabled.iter() {
                 if cost(thread) > bound {
                     candidates.remove(thread);
@@ -209,7 +232,7 @@ impl Strategy for DepthFirst {
                 // A new alternative: its event, and its price, are known only now.
                 node.event = *event;
                 node.what = What::of(event);
-                node.spent = self.spent + u32::from(point.preempts(chosen));
+                node.spent = self.spent + self.extent.price(point, chosen);
             }
             Some(event) if point.enabled.contains(chosen) && node.what == What::of(event) => {}
             _ => {
@@ -267,7 +290,8 @@ impl Strategy for DepthFirst {
     fn coverage(&self) -> Coverage {
         let whole = self.is_exhausted() && self.counts.cut == 0 && self.counts.diverged == 0;
         match self.extent {
-            Extent::Bounded(bound) if whole => Coverage::Preemptions(bound),
+            Extent::Preemptions(bound) if whole => Coverage::Preemptions(bound),
+            Extent::Delays(bound) if whole => Coverage::Delays(bound),
             Extent::Unpruned | Extent::SleepSets if whole => Coverage::All,
             _ => Coverage::Partial(self.counts.schedules),
         }

@@ -1,4 +1,5 @@
-//! The default systematic search: passes of depth-first search with a rising preemption bound, then one without a bound.
+//! The default systematic search: passes of depth-first search with a rising bound on preemptions (or delays), then one
+//! without a bound.
 //!
 //! Most failures need few preemptions, so bounded passes find them first and with the simplest schedules. They prune
 //! nothing. The last pass has no bound and prunes by sleep sets; it is the only one that may say that all is covered. When
@@ -12,7 +13,7 @@ use super::depth_first::{DepthFirst, Extent};
 use super::replay::Divergence;
 use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
 
-/// Up to which number of preemptions schedules are wanted.
+/// Up to which number of preemptions (or delays) schedules are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preemptions {
     /// At most this many.
@@ -24,10 +25,10 @@ pub enum Preemptions {
 /// Without a limit, the bounds that come before the last pass.
 const BOUNDS_FIRST: u32 = 2;
 
-/// Depth-first search by rising preemption bound.
+/// Depth-first search by rising bound.
 #[derive(Debug)]
 pub struct Iterative {
-    preemptions: Preemptions,
+    most: Preemptions,
     pass: DepthFirst,
     extent: Extent,
     /// Of the passes before.
@@ -40,16 +41,29 @@ impl Iterative {
     /// A search up to this number of preemptions.
     #[must_use]
     pub fn new(preemptions: Preemptions) -> Self {
-        let extent = Extent::Bounded(0);
-        Self { preemptions, pass: DepthFirst::new(extent), extent, before: Counts::default(), covered: None }
+        Self::starting(preemptions, Extent::Preemptions(0))
+    }
+
+    /// A search up to as many delays instead.
+    #[must_use]
+    pub fn by_delays(delays: Preemptions) -> Self {
+        Self::starting(delays, Extent::Delays(0))
+    }
+
+    fn starting(most: Preemptions, extent: Extent) -> Self {
+        Self { most, pass: DepthFirst::new(extent), extent, before: Counts::default(), covered: None }
     }
 
     /// The extent of the pass after the current one.
     fn following(&self) -> Option<Extent> {
-        let Extent::Bounded(bound) = self.extent else { return None };
-        match self.preemptions {
-            Preemptions::AtMost(most) => (bound < most && self.pass.is_limited()).then_some(Extent::Bounded(bound + 1)),
-            Preemptions::Unlimited if bound < BOUNDS_FIRST && self.pass.is_limited() => Some(Extent::Bounded(bound + 1)),
+        let (bound, next) = match self.extent {
+            Extent::Preemptions(bound) => (bound, Extent::Preemptions(bound + 1)),
+            Extent::Delays(bound) => (bound, Extent::Delays(bound + 1)),
+            Extent::Unpruned | Extent::SleepSets => return None,
+        };
+        match self.most {
+            Preemptions::AtMost(most) => (bound < most && self.pass.is_limited()).then_some(next),
+            Preemptions::Unlimited if bound < BOUNDS_FIRST && self.pass.is_limited() => Some(next),
             Preemptions::Unlimited => Some(Extent::SleepSets),
         }
     }
@@ -65,8 +79,8 @@ impl Strategy for Iterative {
             if self.pass.begin() {
                 return true;
             }
-            if let coverage @ (Coverage::Preemptions(_) | Coverage::All) = self.pass.coverage() {
-                self.covered = Some(coverage);
+            if !matches!(self.pass.coverage(), Coverage::Partial(_)) {
+                self.covered = Some(self.pass.coverage());
             }
             let Some(extent) = self.following() else { return false };
             self.before = self.counts();
@@ -102,13 +116,15 @@ impl Strategy for Iterative {
     }
 
     fn coverage(&self) -> Coverage {
+        // When a finished pass below the limit kept nothing out, more preemptions are not possible.
+        let most = match self.most {
+            Preemptions::AtMost(most) if !self.pass.is_limited() => Some(most),
+            _ => None,
+        };
         match self.pass.coverage() {
             Coverage::Partial(_) => self.covered.unwrap_or(Coverage::Partial(self.counts().schedules)),
-            // Below the limit, and nothing was kept out: more preemptions are not possible.
-            Coverage::Preemptions(_) if !self.pass.is_limited() => match self.preemptions {
-                Preemptions::AtMost(most) => Coverage::Preemptions(most),
-                Preemptions::Unlimited => self.covered.unwrap_or(self.pass.coverage()),
-            },
+            Coverage::Preemptions(bound) => Coverage::Preemptions(most.unwrap_or(bound)),
+            Coverage::Delays(bound) => Coverage::Delays(most.unwrap_or(bound)),
             coverage => coverage,
         }
     }

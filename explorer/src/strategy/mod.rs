@@ -244,6 +244,16 @@ impl Point<'_> {
         ring().find(|&thread| self.is_eager(thread)).or_else(|| ring().find(|&thread| !self.is_timeout(thread))).or_else(|| ring().next())
     }
 
+    /// How many enabled threads the default schedule passes over until it comes to `thread`.
+    #[must_use]
+    pub fn delays(&self, thread: ThreadId) -> u32 {
+        let Some(default) = self.default_thread() else { return 0 };
+        let passed =
+            |other: ThreadId| if default <= thread { other >= default && other < thread } else { other >= default || other < thread };
+        let passed = self.enabled.iter().filter(|&other| passed(other)).count();
+        u32::try_from(passed).unwrap_or(u32::MAX)
+    }
+
     #[inline]
     fn is_timeout(&self, thread: ThreadId) -> bool {
         self.event(thread).is_some_and(|event| event.kind.is_timeout())

@@ -5,8 +5,9 @@
 //! paths between the two on which that other lock is held; it is a constraint of its own, not a pair, so that no conflict removes
 //! it. Program locks never move. This is repeated until no cycle is left; every round adds constraints over finitely many nodes.
 //!
-//! Where hoisting cannot help, because the longer region could wait for a peer or lies in a function that is left alone, pairs are
-//! refused instead: first those whose region takes the other lock, and in the end all pairs of the variable. Locks are never merged.
+//! Where hoisting cannot help, because the longer region could wait for a peer or lies in a function that is left alone, or where one
+//! lock would need more extra acquisitions than `Config::hoists`, pairs are refused instead: first those whose region takes the
+//! other lock, and in the end all pairs of the variable. Locks are never merged.
 //! Cycles of program locks alone are reported and left as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,7 @@ use crate::admit::{AdmittedPair, Facts, blocks};
 use crate::constraint::{Constraint, Constraints, Origin};
 use crate::operation::Placement;
 use crate::order::{Edge, LockKey, OrderFacts, OrderGraph, Witness, region};
+use crate::pipeline::Config;
 use crate::placement::{Placements, Spot, constraints, demands, place_all};
 
 /// Deadlock-free placements, and what it took.
@@ -43,12 +45,12 @@ pub struct Resolution {
 
 /// Places locks for `pairs` and resolves the deadlocks that they could cause.
 #[must_use]
-pub fn resolve(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, pairs: &[AdmittedPair]) -> Resolution {
+pub fn resolve(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, pairs: &[AdmittedPair], config: &Config) -> Resolution {
     let mut resolution = Resolution { pairs: pairs.to_vec(), ..Resolution::default() };
     loop {
-        match attempt(facts, order_facts, &mut resolution) {
+        match attempt(facts, order_facts, config, &mut resolution) {
             Ok(()) => return resolution,
-            Err(stuck) => give_up(&mut resolution, &stuck),
+            Err(stuck) => stuck.iter().for_each(|stuck| give_up(&mut resolution, stuck)),
         }
     }
 }
@@ -76,7 +78,7 @@ fn give_up(resolution: &mut Resolution, stuck: &Stuck) {
     resolution.refused.extend(gone.into_iter().map(|pair| (pair, why.clone())));
 }
 
-fn attempt(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, resolution: &mut Resolution) -> Result<(), Stuck> {
+fn attempt(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, config: &Config, resolution: &mut Resolution) -> Result<(), Vec<Stuck>> {
     let placements = Placements { constraints: constraints(&resolution.pairs), ..Placements::default() };
     let demands = demands(
         facts.accesses,
@@ -91,6 +93,7 @@ fn attempt(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, resolution: &mut Res
     let first = OrderGraph::of(order_facts, &placements, &BTreeMap::new());
     resolution.order = choose_order(&first, resolution.pairs.iter().map(|pair| pair.variable).collect());
     let rank: BTreeMap<VariableId, u32> = (0..).zip(&resolution.order).map(|(place, &variable)| (variable, place)).collect();
+    let mut counts: BTreeMap<VariableId, usize> = BTreeMap::new();
     loop {
         let graph = OrderGraph::of(order_facts, &placements, &rank);
         let (ours, program): (Vec<_>, Vec<_>) = graph.cycles().into_iter().partition(|cycle| cycle.iter().any(takes_part));
@@ -98,30 +101,81 @@ fn attempt(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, resolution: &mut Res
             (resolution.placements, resolution.graph, resolution.program_cycles) = (placements, graph, program);
             return Ok(());
         }
+        let dear = too_dear(&graph, &ours, &rank, &counts, config);
+        if !dear.is_empty() {
+            return Err(dear);
+        }
+        let (hoists, stuck) = hoists(facts, order_facts, &placements, &graph, &ours, &rank);
+        if !stuck.is_empty() {
+            return Err(stuck);
+        }
         let mut changed: BTreeSet<Spot> = BTreeSet::new();
-        for cycle in &ours {
-            for edge in cycle {
-                let Some(variable) = violates(edge, &rank) else { continue };
-                for witness in &graph.edges[edge] {
-                    let injected = injected_in(&placements, witness.function);
-                    let constraint = hoisted(facts, order_facts, &injected, edge, witness, variable);
-                    let constraint = constraint.map_err(|why| stuck(&graph, cycle, variable, why))?;
-                    let spot = (variable, witness.function);
-                    let list = placements.constraints.entry(spot).or_insert_with(|| Constraints::new(witness.function, variable));
-                    if list.add_hoist(constraint) {
-                        resolution.hoists += 1;
-                        changed.insert(spot);
-                    }
-                }
+        for (spot, constraint) in hoists {
+            let list = placements.constraints.entry(spot).or_insert_with(|| Constraints::new(spot.1, spot.0));
+            if list.add_hoist(constraint) {
+                *counts.entry(spot.0).or_default() += 1;
+                changed.insert(spot);
             }
         }
+        resolution.hoists = counts.values().sum();
         if changed.is_empty() {
             let culprit = ours.iter().flatten().find_map(|edge| violates(edge, &rank)).or_else(|| resolution.order.first().copied());
-            let Some(variable) = culprit else { return Ok(()) };
-            return Err(stuck(&graph, &ours[0], variable, "an earlier acquisition leaves the cycle in place".to_owned()));
+            let why = "an earlier acquisition leaves the cycle in place".to_owned();
+            return Err(culprit.into_iter().map(|variable| stuck_at(&graph, &ours, variable, why.clone())).collect());
         }
         placements = place_all(facts.flows, facts.calls, placements, &demands, &changed);
     }
+}
+
+/// The variables that would need more extra acquisitions than they may have, by what is violated now.
+fn too_dear(
+    graph: &OrderGraph,
+    cycles: &[Vec<Edge>],
+    rank: &BTreeMap<VariableId, u32>,
+    counts: &BTreeMap<VariableId, usize>,
+    config: &Config,
+) -> Vec<Stuck> {
+    let mut wanted: BTreeMap<VariableId, BTreeSet<Witness>> = BTreeMap::new();
+    for edge in cycles.iter().flatten() {
+        if let Some(variable) = violates(edge, rank) {
+            wanted.entry(variable).or_default().extend(&graph.edges[edge]);
+        }
+    }
+    let why = || format!("more than {} acquisitions would have to be added", config.hoists);
+    let total = |variable: &VariableId, more: usize| counts.get(variable).copied().unwrap_or_default() + more;
+    let dear = wanted.into_iter().filter(|(variable, witnesses)| total(variable, witnesses.len()) > config.hoists);
+    dear.map(|(variable, _)| stuck_at(graph, cycles, variable, why())).collect()
+}
+
+/// The constraints that would turn every violating acquisition of the cycles around, and the variables for which one cannot be had.
+fn hoists(
+    facts: &Facts<'_>,
+    order_facts: &OrderFacts<'_>,
+    placements: &Placements,
+    graph: &OrderGraph,
+    cycles: &[Vec<Edge>],
+    rank: &BTreeMap<VariableId, u32>,
+) -> (Vec<(Spot, Constraint)>, Vec<Stuck>) {
+    let mut found = Vec::new();
+    let mut stuck: BTreeMap<VariableId, String> = BTreeMap::new();
+    let mut by_function: BTreeMap<FunctionId, BTreeMap<VariableId, &Placement>> = BTreeMap::new();
+    for (&(variable, function), placement) in &placements.spots {
+        by_function.entry(function).or_default().insert(variable, placement);
+    }
+    let none = BTreeMap::new();
+    for edge in cycles.iter().flatten() {
+        let Some(variable) = violates(edge, rank) else { continue };
+        for witness in &graph.edges[edge] {
+            let injected = by_function.get(&witness.function).unwrap_or(&none);
+            match hoisted(facts, order_facts, injected, edge, witness, variable) {
+                Ok(constraint) => found.push(((variable, witness.function), constraint)),
+                Err(why) => {
+                    stuck.entry(variable).or_insert(why);
+                }
+            }
+        }
+    }
+    (found, stuck.into_iter().map(|(variable, why)| stuck_at(graph, cycles, variable, why)).collect())
 }
 
 /// Whether an injected lock is part of an edge.
@@ -138,10 +192,6 @@ fn violates(edge: &Edge, rank: &BTreeMap<VariableId, u32>) -> Option<VariableId>
     }
 }
 
-fn injected_in(placements: &Placements, function: FunctionId) -> BTreeMap<VariableId, &Placement> {
-    placements.spots.iter().filter(|((_, of), _)| *of == function).map(|(&(variable, _), placement)| (variable, placement)).collect()
-}
-
 /// The constraint that puts an acquisition before the other lock's, or why it cannot be.
 fn hoisted(
     facts: &Facts<'_>,
@@ -155,7 +205,7 @@ fn hoisted(
     if let Some(why) = &body.refused {
         return Err(format!("{} is left alone: {why}", body.name));
     }
-    let origin = crate::order::Origin { lock: edge.held.clone(), from: witness.from };
+    let origin = crate::order::Origin { lock: edge.held, from: witness.from };
     let within = region(order_facts, witness.function, injected, &origin);
     let interior = facts.flows[witness.function.index()].inside(witness.from, witness.at, &within);
     for node in [witness.from, witness.at].into_iter().chain(interior.iter()) {
@@ -166,8 +216,8 @@ fn hoisted(
     Ok(Constraint { head: witness.from, tail: witness.at, mode: edge.acquired_mode.max(Mode::R), origin: Origin::Hoist, interior })
 }
 
-fn stuck(graph: &OrderGraph, cycle: &[Edge], variable: VariableId, why: String) -> Stuck {
-    let held = cycle.iter().filter(|edge| edge.held == LockKey::Injected(variable));
+fn stuck_at(graph: &OrderGraph, cycles: &[Vec<Edge>], variable: VariableId, why: String) -> Stuck {
+    let held = cycles.iter().flatten().filter(|edge| edge.held == LockKey::Injected(variable));
     let spans = held.flat_map(|edge| &graph.edges[edge]).map(|witness| (witness.function, witness.at)).collect();
     Stuck { variable, spans, why }
 }

@@ -13,7 +13,7 @@
 //! Not handled: locks held by one thread only, or under a common third lock, make edges all the same; two locks of one class of
 //! program locks are one lock, and an edge from it to itself is none.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use model::ids::{FunctionId, NodeId, VariableId};
 use model::pair::Mode;
@@ -24,21 +24,21 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use crate::flow::Flow;
 use crate::operation::{Holds, Placement, follow_along};
 use crate::placement::Placements;
-use crate::program_lock::{LockStep, ProgramLock, ProgramLocks, step};
+use crate::program_lock::{LockStep, ProgramLockId, ProgramLocks};
 use crate::sets::Set;
 use crate::summary::Calls;
 
 /// A lock of either kind.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockKey {
     /// Injected, for a variable.
     Injected(VariableId),
     /// The program's own.
-    Program(ProgramLock),
+    Program(ProgramLockId),
 }
 
 /// A thread may wait for `acquired` while it holds `held`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
     /// The lock held.
     pub held: LockKey,
@@ -64,8 +64,8 @@ pub struct Witness {
 /// The lock-order graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OrderGraph {
-    /// All edges with their witnesses.
-    pub edges: BTreeMap<Edge, BTreeSet<Witness>>,
+    /// All edges with their witnesses, sorted.
+    pub edges: BTreeMap<Edge, Vec<Witness>>,
 }
 
 /// What the graph is made from.
@@ -96,6 +96,10 @@ impl OrderGraph {
             let injected = by_function.get(&function).unwrap_or(&none);
             Local { facts, placements, function, injected, rank }.edges(&mut graph);
         }
+        for witnesses in graph.edges.values_mut() {
+            witnesses.sort_unstable();
+            witnesses.dedup();
+        }
         graph
     }
 
@@ -106,14 +110,14 @@ impl OrderGraph {
         let mut graph: DiGraph<(), ()> = DiGraph::new();
         let nodes: Vec<NodeIndex> = edges.iter().map(|_| graph.add_node(())).collect();
         // One hub for each lock and mode of acquisition keeps the graph linear in the number of edges.
-        let mut hubs: BTreeMap<(&LockKey, Mode), NodeIndex> = BTreeMap::new();
+        let mut hubs: BTreeMap<(LockKey, Mode), NodeIndex> = BTreeMap::new();
         for (edge, &node) in edges.iter().zip(&nodes) {
-            let hub = *hubs.entry((&edge.acquired, edge.acquired_mode)).or_insert_with(|| graph.add_node(()));
+            let hub = *hubs.entry((edge.acquired, edge.acquired_mode)).or_insert_with(|| graph.add_node(()));
             graph.add_edge(node, hub, ());
         }
         for (edge, &node) in edges.iter().zip(&nodes) {
             for mode in [Mode::R, Mode::U, Mode::X].into_iter().filter(|mode| !mode.compatible(edge.held_mode)) {
-                if let Some(&hub) = hubs.get(&(&edge.held, mode)) {
+                if let Some(&hub) = hubs.get(&(edge.held, mode)) {
                     graph.add_edge(hub, node, ());
                 }
             }
@@ -124,7 +128,7 @@ impl OrderGraph {
             .map(|component| {
                 let mut found: Vec<usize> = component.iter().map(|node| node.index()).filter(|&index| index < edges.len()).collect();
                 found.sort_unstable();
-                found.into_iter().map(|index| edges[index].clone()).collect()
+                found.into_iter().map(|index| *edges[index]).collect()
             })
             .collect();
         cycles.sort();
@@ -134,13 +138,13 @@ impl OrderGraph {
     fn add(&mut self, held: (LockKey, Mode), acquired: (LockKey, Mode), witness: Witness) {
         if held.0 != acquired.0 {
             let edge = Edge { held: held.0, held_mode: held.1, acquired: acquired.0, acquired_mode: acquired.1 };
-            self.edges.entry(edge).or_default().insert(witness);
+            self.edges.entry(edge).or_default().push(witness);
         }
     }
 }
 
 /// One lock held, with where it was taken.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin {
     /// Which.
     pub lock: LockKey,
@@ -166,15 +170,14 @@ enum Moment {
 
 impl Local<'_> {
     fn edges(&self, graph: &mut OrderGraph) {
-        let body = self.facts.program.function(self.function);
+        let steps = &self.facts.locks.steps[self.function.index()];
         let mut known = BTreeMap::new();
-        for (n, node) in body.nodes.iter().enumerate() {
-            let at = NodeId::new(n);
+        for at in self.facts.flows[self.function.index()].nodes() {
             self.injected_edges(at, graph, &mut known);
-            if let Some(LockStep::Take(lock, mode)) = step(node) {
+            if let Some(&LockStep::Take(lock, mode)) = steps.get(&at) {
                 for (origin, held_mode) in self.held(at, Moment::Running) {
                     let witness = Witness { function: self.function, from: origin.from, at };
-                    graph.add((origin.lock, held_mode), (LockKey::Program(lock.clone()), mode), witness);
+                    graph.add((origin.lock, held_mode), (LockKey::Program(lock), mode), witness);
                 }
             }
             self.call_edges(at, graph, &mut known);
@@ -189,14 +192,14 @@ impl Local<'_> {
             for (origin, mode) in self.held(at, Moment::Arriving) {
                 if !self.surely_held(&origin, variable, acquire.mode, (at, Moment::Arriving), known) {
                     let witness = Witness { function: self.function, from: origin.from, at };
-                    graph.add((origin.lock, mode), acquired.clone(), witness);
+                    graph.add((origin.lock, mode), acquired, witness);
                 }
             }
             let sooner = self.injected.iter().filter(|(other, _)| self.rank.get(other) < self.rank.get(&variable));
             for (&other, earlier) in sooner.filter(|(_, earlier)| earlier.acquires.contains_key(&at)) {
                 let mode = earlier.running.get(&at).and_then(|holds| holds.labels.values().map(|strength| strength.most).max());
                 let mode = mode.unwrap_or(Mode::X);
-                graph.add((LockKey::Injected(other), mode), acquired.clone(), Witness { function: self.function, from: at, at });
+                graph.add((LockKey::Injected(other), mode), acquired, Witness { function: self.function, from: at, at });
             }
         }
     }
@@ -214,7 +217,7 @@ impl Local<'_> {
         let mut acquired: BTreeMap<LockKey, Mode> = BTreeMap::new();
         for callee in callees {
             let program = self.facts.locks.summaries[callee.index()].acquires.iter();
-            let program = program.map(|(lock, &mode)| (LockKey::Program(lock.clone()), mode));
+            let program = program.map(|(&lock, &mode)| (LockKey::Program(lock), mode));
             let injected = self.placements.may_acquire[callee.index()].iter().map(|(&v, &mode)| (LockKey::Injected(v), mode));
             for (lock, mode) in program.chain(injected) {
                 let known = acquired.entry(lock).or_insert(mode);
@@ -229,7 +232,7 @@ impl Local<'_> {
                 };
                 if !surely {
                     let witness = Witness { function: self.function, from: origin.from, at };
-                    graph.add((origin.lock.clone(), held_mode), (lock.clone(), mode), witness);
+                    graph.add((origin.lock, held_mode), (*lock, mode), witness);
                 }
             }
         }
@@ -243,8 +246,8 @@ impl Local<'_> {
                 found.push((Origin { lock: LockKey::Injected(variable), from }, strength.most));
             }
         }
-        for ((lock, from), &mode) in self.facts.locks.arriving[self.function.index()].get(&at).into_iter().flatten() {
-            found.push((Origin { lock: LockKey::Program(lock.clone()), from: *from }, mode));
+        for (&(lock, from), &mode) in self.facts.locks.arriving[self.function.index()].get(&at).into_iter().flatten() {
+            found.push((Origin { lock: LockKey::Program(lock), from }, mode));
         }
         found
     }
@@ -259,7 +262,7 @@ impl Local<'_> {
             Some(holds) if strong(holds) => return true,
             Some(_) => {}
         }
-        let along = known.entry((origin.clone(), variable)).or_insert_with(|| {
+        let along = known.entry((*origin, variable)).or_insert_with(|| {
             let within = region(self.facts, self.function, self.injected, origin);
             follow_along(&self.facts.flows[self.function.index()], placement, origin.from, &within)
         });
@@ -289,7 +292,7 @@ pub fn region(facts: &OrderFacts<'_>, function: FunctionId, injected: &BTreeMap<
             arriving.filter(|(_, holds)| holds.labels.contains_key(&origin.from)).map(|(&node, _)| node).collect()
         }
         LockKey::Program(lock) => {
-            let key = (lock.clone(), origin.from);
+            let key = (*lock, origin.from);
             facts.locks.arriving[function.index()].iter().filter(|(_, held)| held.contains_key(&key)).map(|(&node, _)| node).collect()
         }
     }

@@ -1,5 +1,7 @@
 //! Runs the phases in order.
 
+use std::collections::BTreeSet;
+
 use model::certificate::Certificate;
 use model::ids::{FunctionId, SiteKey, VariableId};
 use model::plan::Plan;
@@ -25,11 +27,13 @@ use crate::variable::Variables;
 pub struct Config {
     /// Pairs that were seen less often are refused.
     pub support: u64,
+    /// A lock that would need more extra acquisitions than this to be free of deadlock loses its longest pairs instead.
+    pub hoists: usize,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { support: 1 }
+        Self { support: 1, hoists: 64 }
     }
 }
 
@@ -76,29 +80,22 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let mut admission = admit(&facts, config);
     let locks = ProgramLocks::of(program, &calls, &flows);
     let order_facts = OrderFacts { program, calls: &calls, flows: &flows, locks: &locks };
-    let resolution = resolve(&facts, &order_facts, &admission.pairs);
+    let resolution = resolve(&facts, &order_facts, &admission.pairs, config);
     admission.give_up(&facts, &resolution.refused);
     let plan = emit::plan(&facts, &admission, &resolution.placements, &resolution.order, build);
     let statistics = Statistics::of(&facts, &admission, &resolution, &plan);
     let mut findings = findings(&facts, &admission);
-    findings.extend(resolution.program_cycles.iter().map(|cycle| program_cycle(cycle)));
+    findings.extend(resolution.program_cycles.iter().map(|cycle| program_cycle(cycle, &locks)));
     let protects: Vec<_> = resolution.order.iter().map(|&variable| variables.get(variable).places.clone()).collect();
     let certificate = check(program, &plan, &protects);
     Inferred { plan, certificate, findings, statistics, placements: resolution.placements, variables }
 }
 
-fn program_cycle(cycle: &[Edge]) -> String {
-    let mut names: Vec<String> = cycle.iter().map(|edge| name(&edge.held)).collect();
-    names.sort();
-    names.dedup();
+fn program_cycle(cycle: &[Edge], locks: &ProgramLocks) -> String {
+    let held = cycle.iter().filter_map(|edge| if let LockKey::Program(lock) = edge.held { Some(lock) } else { None });
+    let names: BTreeSet<String> = held.map(|lock| locks.name(lock).to_string()).collect();
+    let names: Vec<String> = names.into_iter().collect();
     format!("the program may deadlock by itself: it takes these in more than one order: {}", names.join("; "))
-}
-
-fn name(lock: &LockKey) -> String {
-    match lock {
-        LockKey::Program(lock) => lock.to_string(),
-        LockKey::Injected(variable) => variable.to_string(),
-    }
 }
 
 /// What a user must know about the result.

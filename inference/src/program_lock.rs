@@ -18,7 +18,11 @@ use model::program::{Node, NodeKind, Place, Program};
 use crate::flow::Flow;
 use crate::summary::Calls;
 
-/// A class of the program's locks.
+/// A class of the program's locks, by its place in `ProgramLocks::names`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProgramLockId(pub u32);
+
+/// What a class is known by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProgramLock {
     /// At a place that has a name.
@@ -37,22 +41,26 @@ impl fmt::Display for ProgramLock {
 }
 
 /// Locks held, by class and by the node that took each.
-pub type Held = BTreeMap<(ProgramLock, NodeId), Mode>;
+pub type Held = BTreeMap<(ProgramLockId, NodeId), Mode>;
 
 /// What one call of a function does to the program's locks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockSummary {
     /// May wait for these, in at most this mode.
-    pub acquires: BTreeMap<ProgramLock, Mode>,
+    pub acquires: BTreeMap<ProgramLockId, Mode>,
     /// May return with these held that were not held before.
-    pub leaves: BTreeMap<ProgramLock, Mode>,
+    pub leaves: BTreeMap<ProgramLockId, Mode>,
     /// May release these though the caller took them.
-    pub releases: BTreeSet<ProgramLock>,
+    pub releases: BTreeSet<ProgramLockId>,
 }
 
 /// All that is known of the program's locks.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramLocks {
+    /// Sorted; indexed by `ProgramLockId`.
+    pub names: Vec<ProgramLock>,
+    /// By `FunctionId`: what nodes do to locks themselves.
+    pub steps: Vec<BTreeMap<NodeId, LockStep>>,
     /// By `FunctionId`.
     pub summaries: Vec<LockSummary>,
     /// By `FunctionId`: what may be held when control arrives at a node, of what the function itself or its callees took.
@@ -60,25 +68,27 @@ pub struct ProgramLocks {
 }
 
 /// What a node itself does to a lock.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockStep {
     /// Waits for it, then holds it.
-    Take(ProgramLock, Mode),
+    Take(ProgramLockId, Mode),
     /// Holds it, or does not, without waiting.
-    Try(ProgramLock, Mode),
+    Try(ProgramLockId, Mode),
     /// Gives it up.
-    Drop(ProgramLock),
+    Drop(ProgramLockId),
 }
 
-/// What a node itself does to a lock, if anything.
-#[must_use]
-pub fn step(node: &Node) -> Option<LockStep> {
+fn named(node: &Node) -> Option<(SyncOp, ProgramLock)> {
     let NodeKind::Call(call) = &node.kind else { return None };
     let (op, places) = call.sync.as_ref()?;
     let lock = match places.first()? {
         Place::Pointer { .. } => ProgramLock::Behind,
         place => ProgramLock::At(place.clone()),
     };
+    Some((*op, lock))
+}
+
+fn step(op: SyncOp, lock: ProgramLockId) -> Option<LockStep> {
     match op {
         SyncOp::Lock => Some(LockStep::Take(lock, Mode::X)),
         SyncOp::ReadLock => Some(LockStep::Take(lock, Mode::R)),
@@ -90,10 +100,26 @@ pub fn step(node: &Node) -> Option<LockStep> {
 }
 
 impl ProgramLocks {
+    /// The name of a class.
+    #[must_use]
+    pub fn name(&self, lock: ProgramLockId) -> &ProgramLock {
+        &self.names[lock.0 as usize]
+    }
+
     /// Follows the program's locks through all functions, callees before callers.
     #[must_use]
     pub fn of(program: &Program, calls: &Calls, flows: &[Flow]) -> Self {
-        let mut locks = Self { summaries: vec![LockSummary::default(); flows.len()], arriving: vec![BTreeMap::new(); flows.len()] };
+        let all = program.functions.iter().flat_map(|function| &function.nodes).filter_map(named);
+        let names: Vec<ProgramLock> = all.map(|(_, lock)| lock).collect::<BTreeSet<_>>().into_iter().collect();
+        let id = |lock: &ProgramLock| names.binary_search(lock).ok().and_then(|index| u32::try_from(index).ok()).map(ProgramLockId);
+        let steps = program.functions.iter().map(|function| {
+            let nodes = function.nodes.iter().enumerate();
+            let steps = nodes.filter_map(|(n, node)| named(node).and_then(|(op, lock)| Some((NodeId::new(n), step(op, id(&lock)?)?))));
+            steps.collect()
+        });
+        let steps = steps.collect();
+        let mut locks =
+            Self { names, steps, summaries: vec![LockSummary::default(); flows.len()], arriving: vec![BTreeMap::new(); flows.len()] };
         for component in calls.components() {
             loop {
                 let mut changed = false;
@@ -120,16 +146,17 @@ impl ProgramLocks {
         let mut work = BTreeSet::from([(flow.rank(entry), entry)]);
         while let Some((_, node)) = work.pop_first() {
             let mut held = arriving.get(&node).cloned().unwrap_or_default();
-            self.effect(body.node(node), calls.from_node(function, node), node, &mut held, &mut summary);
+            let step = self.steps[function.index()].get(&node).copied();
+            self.effect(step, calls.from_node(function, node), node, &mut held, &mut summary);
             if body.node(node).kind == NodeKind::Return {
-                for ((lock, _), &mode) in &held {
+                for (&(lock, _), &mode) in &held {
                     raise(&mut summary.leaves, lock, mode);
                 }
             }
             for &to in flow.successors(node) {
                 let into = arriving.entry(to).or_default();
                 let before = into.len();
-                into.extend(held.iter().map(|(lock, &mode)| (lock.clone(), mode)));
+                into.extend(held.iter().map(|(&lock, &mode)| (lock, mode)));
                 if into.len() != before || seen.insert(to) {
                     work.insert((flow.rank(to), to));
                 }
@@ -139,44 +166,44 @@ impl ProgramLocks {
         (summary, arriving)
     }
 
-    fn effect(&self, node: &Node, callees: &[FunctionId], at: NodeId, held: &mut Held, summary: &mut LockSummary) {
-        match step(node) {
+    fn effect(&self, step: Option<LockStep>, callees: &[FunctionId], at: NodeId, held: &mut Held, summary: &mut LockSummary) {
+        match step {
             Some(LockStep::Take(lock, mode)) => {
-                raise(&mut summary.acquires, &lock, mode);
+                raise(&mut summary.acquires, lock, mode);
                 held.insert((lock, at), mode);
             }
             Some(LockStep::Try(lock, mode)) => {
                 held.insert((lock, at), mode);
             }
-            Some(LockStep::Drop(lock)) => release(&lock, held, summary),
+            Some(LockStep::Drop(lock)) => release(lock, held, summary),
             None => {}
         }
         let summaries = || callees.iter().map(|callee| &self.summaries[callee.index()]);
-        for (lock, &mode) in summaries().flat_map(|callee| &callee.acquires) {
+        for (&lock, &mode) in summaries().flat_map(|callee| &callee.acquires) {
             raise(&mut summary.acquires, lock, mode);
         }
         // Of several candidates for an indirect call, only what all release is released.
         let mut released = summaries().map(|callee| callee.releases.clone());
         if let Some(first) = released.next() {
-            for lock in released.fold(first, |all, more| all.intersection(&more).cloned().collect()) {
-                release(&lock, held, summary);
+            for lock in released.fold(first, |all, more| all.intersection(&more).copied().collect()) {
+                release(lock, held, summary);
             }
         }
-        for (lock, &mode) in summaries().flat_map(|callee| &callee.leaves) {
-            held.insert((lock.clone(), at), mode);
+        for (&lock, &mode) in summaries().flat_map(|callee| &callee.leaves) {
+            held.insert((lock, at), mode);
         }
     }
 }
 
-fn release(lock: &ProgramLock, held: &mut Held, summary: &mut LockSummary) {
+fn release(lock: ProgramLockId, held: &mut Held, summary: &mut LockSummary) {
     let before = held.len();
-    held.retain(|(of, _), _| of != lock);
+    held.retain(|(of, _), _| *of != lock);
     if held.len() == before {
-        summary.releases.insert(lock.clone());
+        summary.releases.insert(lock);
     }
 }
 
-fn raise(modes: &mut BTreeMap<ProgramLock, Mode>, lock: &ProgramLock, mode: Mode) {
-    let known = modes.entry(lock.clone()).or_insert(mode);
+fn raise(modes: &mut BTreeMap<ProgramLockId, Mode>, lock: ProgramLockId, mode: Mode) {
+    let known = modes.entry(lock).or_insert(mode);
     *known = (*known).max(mode);
 }

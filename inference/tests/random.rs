@@ -108,7 +108,7 @@ fn watched(case: &Case, plan: &Plan) -> Vec<Watched> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn hardened_programs_keep_their_pairs_and_do_not_deadlock(text in cases()) {
@@ -162,7 +162,7 @@ fn mutants(case: &Case, plan: &Plan) -> Vec<Plan> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_checker_accepts_no_broken_mutant(text in cases()) {

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let project = Project::open(&arguments.program)?;
     let capture = passes::capture::open(&arguments.program).map_err(Failure::from)?;
     let program = extract(&capture)?;
-    let config = Config { support: arguments.support };
+    let config = Config { support: arguments.support, ..Config::default() };
     let inferred = infer(&project, &capture, &program, &config)?;
     if let Some(site) = &arguments.explain {
         let site =

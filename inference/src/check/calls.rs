@@ -4,15 +4,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::external::{Blocking, SyncOp};
-use model::ids::{LockId, NodeId};
+use model::ids::{FunctionKey, LockId, NodeId};
 use model::pair::Mode;
 use model::plan::{Action, At};
 use model::program::{Callee, Function, Node, NodeKind, Place, Program};
 
 use super::machine::AllOperations;
 
-/// The name of a lock of the program: the place of its object; all bare pointers are one.
-pub type Name = Option<Place>;
+/// A lock of the program: the number of the place of its object; all bare pointers are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Name {
+    /// At a place, by its number among all.
+    At(u32),
+    /// Behind a pointer.
+    Behind,
+}
 
 /// What one function may do when called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +41,7 @@ pub struct Effects {
     /// By index of the function.
     pub of: Vec<Effect>,
     targets: Vec<BTreeMap<NodeId, Vec<usize>>>,
+    names: Vec<Place>,
 }
 
 /// The program's locks that may be held when control arrives at a node.
@@ -45,11 +52,20 @@ impl Effects {
     #[must_use]
     pub fn of(program: &Program, operations: &AllOperations) -> Self {
         let calls = program.functions.iter().map(calls).collect();
-        let mut effects = Self { of: vec![Effect::default(); program.functions.len()], targets: resolve(program, calls) };
+        let mut effects =
+            Self { of: vec![Effect::default(); program.functions.len()], targets: resolve(program, calls), names: names(program) };
+        let mut own: BTreeMap<FunctionKey, Vec<(LockId, Mode)>> = BTreeMap::new();
+        for ((lock, key), of_function) in operations {
+            for action in of_function.iter().flat_map(|(_, actions)| actions) {
+                if let Action::Acquire(mode, _) = action {
+                    own.entry(*key).or_default().push((*lock, *mode));
+                }
+            }
+        }
         loop {
             let mut stable = true;
             for (f, function) in program.functions.iter().enumerate().rev() {
-                let now = effects.once(f, function, operations);
+                let now = effects.once(f, function, own.get(&function.key));
                 stable &= now == effects.of[f];
                 effects.of[f] = now;
             }
@@ -74,29 +90,23 @@ impl Effects {
             || self.targets(function, at).iter().any(|&callee| self.of[callee].waits)
     }
 
-    fn once(&self, f: usize, function: &Function, operations: &AllOperations) -> Effect {
+    fn once(&self, f: usize, function: &Function, own: Option<&Vec<(LockId, Mode)>>) -> Effect {
         let mut effect = self.of[f].clone();
-        for ((lock, key), of_function) in operations {
-            if *key == function.key {
-                for (_, actions) in of_function.iter() {
-                    for mode in actions.iter().filter_map(|action| if let Action::Acquire(mode, _) = action { Some(*mode) } else { None }) {
-                        raise(&mut effect.injected, *lock, mode);
-                    }
-                }
-            }
+        for &(lock, mode) in own.into_iter().flatten() {
+            raise(&mut effect.injected, lock, mode);
         }
         for (n, node) in function.nodes.iter().enumerate() {
             let at = NodeId::new(n);
             effect.waits |= self.may_wait(f, at, node);
-            if let Some((name, mode, true)) = takes(node) {
+            if let Some((name, mode, true)) = self.takes(node) {
                 raise(&mut effect.program, name, mode);
             }
             for &callee in self.targets(f, at) {
                 for (&lock, &mode) in &self.of[callee].injected {
                     raise(&mut effect.injected, lock, mode);
                 }
-                for (name, &mode) in &self.of[callee].program {
-                    raise(&mut effect.program, name.clone(), mode);
+                for (&name, &mode) in &self.of[callee].program {
+                    raise(&mut effect.program, name, mode);
                 }
             }
         }
@@ -126,8 +136,8 @@ impl Effects {
             let node = function.node(at);
             self.step(f, at, node, &mut held, effect);
             if node.kind == NodeKind::Return {
-                for (name, mode) in &held {
-                    raise(&mut effect.leaves, name.clone(), *mode);
+                for &(name, mode) in &held {
+                    raise(&mut effect.leaves, name, mode);
                 }
             }
             work.extend(node.successors.iter().map(|&to| (to, held.clone())));
@@ -135,27 +145,59 @@ impl Effects {
         states.into_iter().map(|(at, sets)| (at, sets.into_iter().flatten().collect())).collect()
     }
 
+    /// The lock of the program that a node takes, how, and whether it waits for it.
+    #[must_use]
+    pub fn takes(&self, node: &Node) -> Option<(Name, Mode, bool)> {
+        let (op, object) = sync(node)?;
+        let name = self.number(object);
+        match op {
+            SyncOp::Lock => Some((name, Mode::X, true)),
+            SyncOp::ReadLock => Some((name, Mode::R, true)),
+            SyncOp::TryLock => Some((name, Mode::X, false)),
+            SyncOp::TryReadLock => Some((name, Mode::R, false)),
+            _ => None,
+        }
+    }
+
+    fn drops(&self, node: &Node) -> Option<Name> {
+        sync(node).filter(|(op, _)| *op == SyncOp::Unlock).map(|(_, object)| self.number(object))
+    }
+
+    fn number(&self, object: &Place) -> Name {
+        let number = || self.names.binary_search(object).ok().and_then(|number| u32::try_from(number).ok());
+        if matches!(object, Place::Pointer { .. }) { Name::Behind } else { number().map_or(Name::Behind, Name::At) }
+    }
+
+    /// What people call a lock of the program.
+    #[must_use]
+    pub fn text(&self, name: Name) -> String {
+        match name {
+            Name::At(number) => format!("the program's lock {}", self.names[number as usize]),
+            Name::Behind => "a lock of the program behind a pointer".to_owned(),
+        }
+    }
+
     /// Whether, and how, one of the program's locks may be held after a node, given how it is held before.
     #[must_use]
-    pub fn program_step(&self, f: usize, at: NodeId, node: &Node, name: &Name, before: Option<Mode>) -> BTreeSet<Option<Mode>> {
-        let mut held: BTreeSet<(Name, Mode)> = before.map(|mode| (name.clone(), mode)).into_iter().collect();
+    pub fn program_step(&self, f: usize, at: NodeId, node: &Node, name: Name, before: Option<Mode>) -> BTreeSet<Option<Mode>> {
+        let mut held: BTreeSet<(Name, Mode)> = before.map(|mode| (name, mode)).into_iter().collect();
         self.step(f, at, node, &mut held, &mut Effect::default());
-        let modes: BTreeSet<Option<Mode>> = held.into_iter().filter(|(of, _)| of == name).map(|(_, mode)| Some(mode)).collect();
+        let modes: BTreeSet<Option<Mode>> = held.into_iter().filter(|(of, _)| *of == name).map(|(_, mode)| Some(mode)).collect();
         // A call may return with the lock held, and may not; an own operation decides.
-        let maybe = takes(node).is_none_or(|(_, _, waits)| !waits) && before.is_none();
+        let maybe = self.takes(node).is_none_or(|(_, _, waits)| !waits) && before.is_none();
         if modes.is_empty() || maybe { modes.into_iter().chain([None]).collect() } else { modes }
     }
 
     /// What a node does to the program's locks.
     fn step(&self, f: usize, at: NodeId, node: &Node, held: &mut BTreeSet<(Name, Mode)>, effect: &mut Effect) {
-        if let Some((name, mode, _)) = takes(node) {
+        if let Some((name, mode, _)) = self.takes(node) {
             held.insert((name, mode));
         }
-        let mut released: Vec<Name> = drops(node).into_iter().collect();
+        let mut released: Vec<Name> = self.drops(node).into_iter().collect();
         let callees = self.targets(f, at);
         if let Some((&first, rest)) = callees.split_first() {
             let by_all = |name: &&Name| rest.iter().all(|&callee| self.of[callee].releases.contains(*name));
-            released.extend(self.of[first].releases.iter().filter(by_all).cloned());
+            released.extend(self.of[first].releases.iter().filter(by_all).copied());
         }
         for name in released {
             let before = held.len();
@@ -165,7 +207,7 @@ impl Effects {
             }
         }
         for &callee in callees {
-            held.extend(self.of[callee].leaves.iter().map(|(name, &mode)| (name.clone(), mode)));
+            held.extend(self.of[callee].leaves.iter().map(|(&name, &mode)| (name, mode)));
         }
     }
 }
@@ -175,28 +217,16 @@ fn raise<K: Ord>(modes: &mut BTreeMap<K, Mode>, key: K, mode: Mode) {
     *known = (*known).max(mode);
 }
 
-/// The lock of the program that a node takes, how, and whether it waits for it.
-#[must_use]
-pub fn takes(node: &Node) -> Option<(Name, Mode, bool)> {
-    let (op, name) = sync(node)?;
-    match op {
-        SyncOp::Lock => Some((name, Mode::X, true)),
-        SyncOp::ReadLock => Some((name, Mode::R, true)),
-        SyncOp::TryLock => Some((name, Mode::X, false)),
-        SyncOp::TryReadLock => Some((name, Mode::R, false)),
-        _ => None,
-    }
+/// The places of all locks of the program, sorted.
+fn names(program: &Program) -> Vec<Place> {
+    let objects = program.functions.iter().flat_map(|function| &function.nodes).filter_map(sync).map(|(_, object)| object.clone());
+    objects.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-fn drops(node: &Node) -> Option<Name> {
-    sync(node).filter(|(op, _)| *op == SyncOp::Unlock).map(|(_, name)| name)
-}
-
-fn sync(node: &Node) -> Option<(SyncOp, Name)> {
+fn sync(node: &Node) -> Option<(SyncOp, &Place)> {
     let NodeKind::Call(call) = &node.kind else { return None };
     let (op, objects) = call.sync.as_ref()?;
-    let name = objects.first()?;
-    Some((*op, (!matches!(name, Place::Pointer { .. })).then(|| name.clone())))
+    Some((*op, objects.first()?))
 }
 
 /// The calls of a function, by what they name.

@@ -11,11 +11,11 @@ use model::pair::Mode;
 use model::plan::At;
 use model::program::{Function, Program};
 
-use super::calls::{Effects, Name, ProgramHolds, acquires_at, takes};
+use super::calls::{Effects, Name, ProgramHolds, acquires_at};
 use super::machine::{AllOperations, Hold, Operations, arriving};
 
 /// A lock of either kind.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AnyLock {
     /// Of the plan.
     Injected(LockId),
@@ -42,7 +42,7 @@ pub fn circles(program: &Program, operations: &AllOperations, effects: &Effects)
         let suspects: Vec<(Wait, usize)> = waits
             .iter()
             .filter(|(wait, _)| matches!(wait.1.0, AnyLock::Injected(_)))
-            .flat_map(|(wait, places)| places.iter().map(|&f| (wait.clone(), f)))
+            .flat_map(|(wait, places)| places.iter().map(|&f| (*wait, f)))
             .filter(|suspect| !confirmed.contains(suspect))
             .collect();
         let mut refuted = false;
@@ -59,7 +59,7 @@ pub fn circles(program: &Program, operations: &AllOperations, effects: &Effects)
         waits.retain(|_, places| !places.is_empty());
         if !refuted {
             // What lies between two circles is not on one.
-            let all: Vec<Wait> = waits.keys().cloned().collect();
+            let all: Vec<Wait> = waits.keys().copied().collect();
             waits.retain(|wait, _| leads_back(wait, &all));
             return waits;
         }
@@ -69,7 +69,7 @@ pub fn circles(program: &Program, operations: &AllOperations, effects: &Effects)
 /// Whether following waits from `start` comes back to it.
 fn leads_back(start: &Wait, all: &[Wait]) -> bool {
     let next = |wait: &Wait| {
-        let (lock, mode) = wait.1.clone();
+        let (lock, mode) = wait.1;
         all.iter().filter(move |(held, _)| held.0 == lock && !held.1.compatible(mode))
     };
     let mut seen: BTreeSet<&Wait> = BTreeSet::new();
@@ -88,10 +88,10 @@ fn leads_back(start: &Wait, all: &[Wait]) -> bool {
 /// Takes away, again and again, every wait that cannot be followed by another.
 fn strike_out(waits: &mut BTreeMap<Wait, BTreeSet<usize>>) {
     loop {
-        let held: BTreeSet<(AnyLock, Mode)> = waits.keys().map(|(held, _)| held.clone()).collect();
-        let wanted: BTreeSet<(AnyLock, Mode)> = waits.keys().map(|(_, wanted)| wanted.clone()).collect();
+        let held: BTreeSet<(AnyLock, Mode)> = waits.keys().map(|(held, _)| *held).collect();
+        let wanted: BTreeSet<(AnyLock, Mode)> = waits.keys().map(|(_, wanted)| *wanted).collect();
         let clash = |(lock, mode): &(AnyLock, Mode), others: &BTreeSet<(AnyLock, Mode)>| {
-            [Mode::R, Mode::U, Mode::X].into_iter().any(|other| !mode.compatible(other) && others.contains(&(lock.clone(), other)))
+            [Mode::R, Mode::U, Mode::X].into_iter().any(|other| !mode.compatible(other) && others.contains(&(*lock, other)))
         };
         let before = waits.len();
         waits.retain(|(holds, wants), _| clash(wants, &held) && clash(holds, &wanted));
@@ -132,13 +132,13 @@ impl<'a> Scene<'a> {
             let modes = acquires_at(operations, at).into_iter();
             taken.extend(modes.map(|mode| Taken { lock: AnyLock::Injected(lock), mode, in_call: false }));
         }
-        if let Some((name, mode, true)) = takes(self.function.node(at)) {
+        if let Some((name, mode, true)) = self.effects.takes(self.function.node(at)) {
             taken.push(Taken { lock: AnyLock::Program(name), mode, in_call: true });
         }
         for &callee in self.effects.targets(self.index, at) {
             let effect = &self.effects.of[callee];
             let injected = effect.injected.iter().map(|(&lock, &mode)| (AnyLock::Injected(lock), mode));
-            let program = effect.program.iter().map(|(name, &mode)| (AnyLock::Program(name.clone()), mode));
+            let program = effect.program.iter().map(|(&name, &mode)| (AnyLock::Program(name), mode));
             taken.extend(injected.chain(program).map(|(lock, mode)| Taken { lock, mode, in_call: true }));
         }
         taken
@@ -164,7 +164,7 @@ impl<'a> Scene<'a> {
                 }
             }
         }
-        held.extend(self.program.get(&at).into_iter().flatten().map(|(name, mode)| (AnyLock::Program(name.clone()), *mode)));
+        held.extend(self.program.get(&at).into_iter().flatten().map(|&(name, mode)| (AnyLock::Program(name), mode)));
         held.retain(|(lock, _)| *lock != taken.lock);
         held
     }
@@ -175,7 +175,7 @@ impl<'a> Scene<'a> {
         for n in 0..self.function.nodes.len() {
             let at = NodeId::new(n);
             for taken in self.taken_at(at).iter().filter(|taken| self.is_wanting(at, taken)) {
-                found.extend(self.held_when(at, taken).into_iter().map(|held| (held, (taken.lock.clone(), taken.mode))));
+                found.extend(self.held_when(at, taken).into_iter().map(|held| (held, (taken.lock, taken.mode))));
             }
         }
         found
@@ -236,7 +236,7 @@ impl<'a> Scene<'a> {
             AnyLock::Program(name) => {
                 // Before and after one node: what may be held at the next, given whether it is held here.
                 self.effects
-                    .program_step(self.index, at, self.function.node(at), name, side.program())
+                    .program_step(self.index, at, self.function.node(at), *name, side.program())
                     .into_iter()
                     .map(Side::from)
                     .collect()

@@ -43,8 +43,12 @@ pub fn check(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Ce
     }
     for (((held, held_mode), (wanted, wanted_mode)), functions) in circles(program, &operations, &effects) {
         let names: Vec<&str> = functions.iter().map(|&f| program.functions[f].name.as_str()).collect();
-        let text =
-            format!("{} in {held_mode} is held while {} is taken in {wanted_mode}, in {}", name(&held), name(&wanted), names.join(", "));
+        let text = format!(
+            "{} in {held_mode} is held while {} is taken in {wanted_mode}, in {}",
+            name(&effects, held),
+            name(&effects, wanted),
+            names.join(", ")
+        );
         let wait: Wait = ((held, held_mode), (wanted, wanted_mode));
         if is_the_programs(&wait) {
             limits.push(format!("the program may deadlock by itself: {text}"));
@@ -65,10 +69,9 @@ fn is_the_programs(((held, _), (wanted, _)): &Wait) -> bool {
     matches!((held, wanted), (AnyLock::Program(_), AnyLock::Program(_)))
 }
 
-fn name(lock: &AnyLock) -> String {
+fn name(effects: &Effects, lock: AnyLock) -> String {
     match lock {
         AnyLock::Injected(id) => id.to_string(),
-        AnyLock::Program(Some(place)) => format!("the program's lock {place}"),
-        AnyLock::Program(None) => "a lock of the program behind a pointer".to_owned(),
+        AnyLock::Program(name) => effects.text(name),
     }
 }

@@ -17,8 +17,10 @@ use model::pair::Mode;
 
 use crate::options;
 use crate::protocol::atomic::Ordering;
+use crate::protocol::enter::attempt;
 use crate::protocol::graph::{Fate, fate};
-use crate::protocol::lock::{Attempt, Cause, Lock, Me, Obstacle, Obstructor, Request, attempt, obstructors};
+use crate::protocol::leave::disown;
+use crate::protocol::lock::{Attempt, Cause, Lock, Me, Obstacle, Obstructor, Request, obstructors, tenure};
 use crate::protocol::thread::Origin;
 use crate::protocol::wait::{Order, Patience, Stamp, Turn, Waiting, relax};
 use crate::protocol::word::{FAIR, OFF, WAITERS};
@@ -57,7 +59,7 @@ pub fn acquire(me: Me, lock: &Lock, mode: Mode, origin: Origin) {
     let turn = if order == Order::Bound { Turn::After(stamp) } else { Turn::Passes };
     let waiting = Waiting { lock: lock.address(), mode, order, stamp, patience: Patience::Fresh };
     park(me, lock, Request { mode, origin, turn }, waiting);
-    me.domain.waiting(me.slot).store(0, Ordering::SeqCst);
+    me.domain.waiting(me.slot()).store(0, Ordering::SeqCst);
     relax(me, lock);
 }
 
@@ -77,7 +79,7 @@ fn spin(me: Me, lock: &Lock, request: Request) -> bool {
         core::hint::spin_loop();
         let word = lock.word();
         let closed = if request.mode == Mode::R { word.bars_readers() } else { !word.is_open() };
-        let mine = word.owner() == Some(me.slot);
+        let mine = word.owner() == Some(me.slot());
         if (!closed || mine) && attempt(me, lock, request) == Attempt::Done {
             break true;
         }
@@ -87,7 +89,7 @@ fn spin(me: Me, lock: &Lock, request: Request) -> bool {
 }
 
 fn park(me: Me, lock: &Lock, mut request: Request, mut waiting: Waiting) {
-    let shown = me.domain.waiting(me.slot);
+    let shown = me.domain.waiting(me.slot());
     let began = now();
     let mut inspected = began;
     let mut watches: [Option<Watch>; 4] = [None; 4];
@@ -103,7 +105,7 @@ fn park(me: Me, lock: &Lock, mut request: Request, mut waiting: Waiting) {
                 Attempt::Done => return,
                 Attempt::Wait(now) => obstacle = now,
             }
-            if lock.word().exclusive().is_some() && lock.word().owner() != Some(me.slot) {
+            if lock.word().exclusive().is_some() && lock.word().owner() != Some(me.slot()) {
                 // Its release changes the word, and so sees the flag.
                 break;
             }
@@ -140,7 +142,7 @@ fn watch(me: Me, lock: &Lock, mode: Mode, watches: &mut [Option<Watch>]) {
         watches.iter().flatten().copied().find(|watch| watch.of.slot == of.slot && watch.of.ticket == of.ticket)
     };
     let mut fresh: [Option<Watch>; 4] = [None; 4];
-    for (place, of) in fresh.iter_mut().zip(obstructors(me.domain, lock, me.slot, mode)) {
+    for (place, of) in fresh.iter_mut().zip(obstructors(me.domain, lock, me.slot(), mode)) {
         let tid = me.domain.thread(of.slot).tid.load(Ordering::Relaxed);
         *place = before(watches, of).or_else(|| Some(Watch { of, cpu: cpu_of(tid), inspections: 0 }));
     }
@@ -150,6 +152,11 @@ fn watch(me: Me, lock: &Lock, mode: Mode, watches: &mut [Option<Watch>]) {
 }
 
 fn inspect(me: Me, lock: &Lock, mode: Mode, watches: &mut [Option<Watch>]) {
+    let word = lock.word();
+    if word.owner() == Some(me.slot()) && tenure(me, lock).is_none() {
+        // A signal handler runs this, and interrupted its thread between two steps of leaving.
+        disown(me, lock, word.ticket(), None);
+    }
     watch(me, lock, mode, watches);
     for watch in watches.iter_mut().flatten() {
         watch.inspections += 1;
@@ -165,7 +172,7 @@ fn verdict(me: Me, watch: Watch) -> Option<Cause> {
     if tid == 0 || !sys::thread::lives(tid) {
         return Some(Cause::DeadThread);
     }
-    let fate = fate(me.domain, watch.of.slot, me.slot);
+    let fate = fate(me.domain, watch.of.slot, me.slot());
     let ran = || cpu_of(tid).zip(watch.cpu).is_some_and(|(now, then)| now.since(then) >= options::inspection());
     match fate {
         Fate::Cycle => Some(Cause::Cycle),

@@ -19,7 +19,7 @@ unsafe extern "C" fn in_child() {
     let me = process::me();
     for slot in DOMAIN.slots() {
         let thread = DOMAIN.thread(slot);
-        if me.is_some_and(|me| me.slot == slot) {
+        if me.is_some_and(|me| me.slot() == slot) {
             thread.tid.store(sys::thread::tid(), Ordering::Relaxed);
         } else {
             thread.clear();
@@ -36,7 +36,7 @@ unsafe extern "C" fn in_child() {
 fn without_others(lock: &Lock, me: Option<Me>) -> Word {
     let word = lock.word();
     let kept = Word((word.0 & OFF) | READERS);
-    let mine = word.owner().filter(|owner| me.is_some_and(|me| me.slot == *owner));
+    let mine = word.owner().filter(|owner| me.is_some_and(|me| me.slot() == *owner));
     match (mine, word.exclusive()) {
         (Some(slot), Some(exclusive)) => kept.owned(exclusive, slot, word.ticket()),
         (Some(slot), None) if word.has(BIASED) => kept.biased(slot),

@@ -6,42 +6,132 @@
 
 use core::sync::atomic::{Ordering, compiler_fence};
 
-use model::pair::Mode;
-
 use crate::block;
 use crate::process;
-use crate::protocol::lock::{Attempt, Cause, Lock, Me, Request, attempt, disown, drop_tenure, enter, leave, tenure, weaken};
-use crate::protocol::thread::{Frame, Index, Origin, View};
+use crate::protocol::enter::{attempt, enter};
+use crate::protocol::leave::{disown, drop_tenure, leave, leave_exclusive, leave_reading, tell, weaken};
+use crate::protocol::lock::{Attempt, Cause, Lock, Me, Request, tenure};
+use crate::protocol::thread::{Bits, Frame, Origin, Place, Thread, View};
 use crate::protocol::wait::Turn;
+use crate::protocol::word::WAITERS;
 
 /// `model::abi::LOCK_ACQUIRE`.
 ///
+/// The common cases are here: a thread that holds nothing enters a lock that is biased to it, or reads one that is `LIGHT`. They
+/// change nothing but the thread's record, in an order in which a signal handler finds it whole, and so do not mark it busy.
+///
 /// # Safety
-/// `lock` is null or an entry of the table of locks; `frame` is an address in a frame of the caller's thread.
+/// `lock` is an entry of the table of locks, `mode` is 1 to 3, and `frame` is an address in a frame of the caller's thread.
 #[cfg_attr(panic = "abort", unsafe(no_mangle))]
-pub unsafe extern "C" fn __atomfix_acquire(lock: *const Lock, mode: u32, label: u32, frame: usize) {
-    // SAFETY: the table outlives the program's code, and its entries are made of atomics.
-    let Some(lock) = (unsafe { lock.as_ref() }) else { return };
-    let mode = match mode {
-        1 => Mode::R,
-        2 => Mode::U,
-        _ => Mode::X,
-    };
-    let origin = Origin { label, frame: Frame(frame) };
-    let Some(me) = process::me() else { return first(lock, mode, origin) };
-    acquire(me, lock, mode, origin);
+pub unsafe extern "C" fn __atomfix_acquire(lock: &'static Lock, mode: u32, label: u32, frame: usize) {
+    let Some(me) = process::me() else { return acquire(lock, mode, label, frame) };
+    let bits = Bits::passed(mode);
+    if !me.thread.is_idle() || !is_quick(me, lock, bits) {
+        return acquire(lock, mode, label, frame);
+    }
+    me.thread.publish_only(lock, bits, Origin { label, frame: Frame(frame) });
+    compiler_fence(Ordering::SeqCst);
+    if !is_quick(me, lock, bits) {
+        acquire_otherwise(lock, mode, label, frame);
+    }
+}
+
+/// Whether showing the entry is all there is to enter.
+#[inline(always)]
+fn is_quick(me: Me, lock: &Lock, mode: Bits) -> bool {
+    let word = lock.word();
+    me.thread.is_favored_by(word) || mode.is_read() && word.is_light()
 }
 
 /// `model::abi::LOCK_RELEASE`.
 ///
+/// The common case is here: the thread's only entry ends, and nobody has to be told.
+///
 /// # Safety
 /// As `__atomfix_acquire`.
 #[cfg_attr(panic = "abort", unsafe(no_mangle))]
-pub unsafe extern "C" fn __atomfix_release(lock: *const Lock, label: u32, frame: usize) {
-    // SAFETY: the table outlives the program's code, and its entries are made of atomics.
-    let Some(lock) = (unsafe { lock.as_ref() }) else { return };
-    let Some((me, view)) = find(lock, Origin { label, frame: Frame(frame) }) else { return };
-    at_work(me, lock, || leave(me, lock, view));
+pub unsafe extern "C" fn __atomfix_release(lock: &'static Lock, label: u32, frame: usize) {
+    let Some(me) = process::me() else { return };
+    let Some(bits) = me.thread.quick(lock, Origin { label, frame: Frame(frame) }) else { return release(lock, label, frame) };
+    me.thread.withdraw(Place::Only);
+    compiler_fence(Ordering::SeqCst);
+    if !is_silent(me, lock, bits) {
+        left(lock, bits);
+    }
+}
+
+/// Whether withdrawing an entry is all there is to leave. If not, a signal handler may come before `left` marks the thread busy; it
+/// then finds the word owned by a tenure that is gone, and `block` frees it.
+#[inline(always)]
+fn is_silent(me: Me, lock: &Lock, mode: Bits) -> bool {
+    let word = lock.word();
+    me.thread.is_favored_by(word) || mode.is_read() && word.is_owned_by_nobody() && !word.has(WAITERS)
+}
+
+/// Any other acquire.
+#[inline(never)]
+extern "C" fn acquire(lock: &'static Lock, mode: u32, label: u32, frame: usize) {
+    let origin = Origin { label, frame: Frame(frame) };
+    let mode = Bits::passed(mode).mode();
+    let Some(me) = process::me_or_register() else { return lock.count(Cause::Full) };
+    if me.thread.is_busy() {
+        return lock.count(Cause::Nested);
+    }
+    begin_work(me.thread, lock);
+    let tried = if me.thread.holds_nothing() {
+        enter(me, lock, Request { mode, origin, turn: Turn::Last }, Place::Only)
+    } else {
+        sweep(me);
+        attempt(me, lock, Request { mode, origin, turn: Turn::Passes })
+    };
+    if tried != Attempt::Done {
+        block::acquire(me, lock, mode, origin);
+    }
+    end_work(me.thread);
+}
+
+/// An acquire whose short way closed after its entry was shown.
+#[cold]
+#[inline(never)]
+extern "C" fn acquire_otherwise(lock: &'static Lock, mode: u32, label: u32, frame: usize) {
+    let Some(me) = process::me() else { return };
+    begin_work(me.thread, lock);
+    let mode = Bits::passed(mode).mode();
+    me.thread.withdraw(Place::Only);
+    tell(me, lock, mode, me.thread.only_ticket());
+    block::acquire(me, lock, mode, Origin { label, frame: Frame(frame) });
+    end_work(me.thread);
+}
+
+/// Any other release.
+#[inline(never)]
+extern "C" fn release(lock: &'static Lock, label: u32, frame: usize) {
+    let Some(me) = process::me() else { return };
+    if me.thread.is_busy() {
+        return;
+    }
+    let origin = Origin { label, frame: Frame(frame) };
+    begin_work(me.thread, lock);
+    match me.thread.only(lock, origin) {
+        Some(bits) if bits.is_read() => leave_reading(me, lock, Place::Only, me.thread.only_ticket()),
+        Some(_) => leave_exclusive(me, lock, Place::Only, me.thread.only_ticket()),
+        None => {
+            if let Some(view) = find(me, lock, origin) {
+                leave(me, lock, view);
+            }
+        }
+    }
+    end_work(me.thread);
+}
+
+/// After a release whose word asks for more.
+#[cold]
+#[inline(never)]
+fn left(lock: &'static Lock, mode: Bits) {
+    let Some(me) = process::me() else { return };
+    begin_work(me.thread, lock);
+    tell(me, lock, mode.mode(), me.thread.only_ticket());
+    end_work(me.thread);
 }
 
 /// `model::abi::LOCK_DEGRADE`.
@@ -49,11 +139,11 @@ pub unsafe extern "C" fn __atomfix_release(lock: *const Lock, label: u32, frame:
 /// # Safety
 /// As `__atomfix_acquire`.
 #[cfg_attr(panic = "abort", unsafe(no_mangle))]
-pub unsafe extern "C" fn __atomfix_degrade(lock: *const Lock, label: u32, frame: usize) {
-    // SAFETY: the table outlives the program's code, and its entries are made of atomics.
-    let Some(lock) = (unsafe { lock.as_ref() }) else { return };
-    let Some((me, view)) = find(lock, Origin { label, frame: Frame(frame) }) else { return };
-    at_work(me, lock, || weaken(me, lock, view));
+pub unsafe extern "C" fn __atomfix_degrade(lock: &'static Lock, label: u32, frame: usize) {
+    let Some(me) = process::me().filter(|me| !me.thread.is_busy()) else { return };
+    if let Some(view) = find(me, lock, Origin { label, frame: Frame(frame) }) {
+        at_work(me, lock, || weaken(me, lock, view));
+    }
 }
 
 /// `model::abi::LOCK_UNWIND`.
@@ -93,47 +183,18 @@ pub fn give_up(me: Me, cause: Cause) {
 /// A jump out of a signal handler may leave a hook in the middle. Makes the records whole again: the thread waits for nothing, and
 /// has of the lock that the hook was at work on only what its entries say.
 pub fn repair(me: Me) {
+    me.thread.recount();
     let address = me.thread.busy.load(Ordering::Relaxed);
     if address == 0 {
         return;
     }
     let lock = Lock::at(address);
-    me.domain.waiting(me.slot).store(0, Ordering::Release);
-    me.thread.recount();
+    me.domain.waiting(me.slot()).store(0, Ordering::Release);
     let word = lock.word();
-    if word.owner() == Some(me.slot) && tenure(me, lock).is_none() {
+    if word.owner() == Some(me.slot()) && tenure(me, lock).is_none() {
         disown(me, lock, word.ticket(), None);
     }
     me.thread.busy.store(0, Ordering::Relaxed);
-}
-
-#[cold]
-fn first(lock: &Lock, mode: Mode, origin: Origin) {
-    match process::me_or_register() {
-        Some(me) => acquire(me, lock, mode, origin),
-        None => lock.count(Cause::Full),
-    }
-}
-
-#[inline(always)]
-fn acquire(me: Me, lock: &Lock, mode: Mode, origin: Origin) {
-    if me.thread.busy.load(Ordering::Relaxed) != 0 {
-        lock.count(Cause::Nested);
-        return;
-    }
-    at_work(me, lock, || {
-        let request = Request { mode, origin, turn: Turn::Last };
-        let tried = if me.thread.holds_nothing() { enter(me, lock, request, Index(0)) } else { again(me, lock, request) };
-        if tried != Attempt::Done {
-            block::acquire(me, lock, mode, origin);
-        }
-    });
-}
-
-/// The attempt of a thread that has holds already.
-fn again(me: Me, lock: &Lock, request: Request) -> Attempt {
-    sweep(me);
-    attempt(me, lock, Request { turn: Turn::Passes, ..request })
 }
 
 /// How far below the stack pointer an address still counts as this stack's: other stacks (of coroutines, of signal handlers) are
@@ -156,24 +217,26 @@ fn sweep(me: Me) {
     }
 }
 
-/// The entry of this origin, if the thread has it and no hook is at work.
-#[inline(always)]
-fn find(lock: &Lock, origin: Origin) -> Option<(Me, View)> {
-    let me = process::me()?;
-    if me.thread.busy.load(Ordering::Relaxed) != 0 {
-        return None;
-    }
-    let view = me.thread.entries().find(|view| view.lock == lock.address() && view.origin == origin)?;
-    Some((me, view))
+/// The entry of this origin, if the thread has it.
+fn find(me: Me, lock: &Lock, origin: Origin) -> Option<View> {
+    me.thread.entries().find(|view| view.lock == lock.address() && view.origin == origin)
+}
+
+fn at_work(me: Me, lock: &Lock, work: impl FnOnce()) {
+    begin_work(me.thread, lock);
+    work();
+    end_work(me.thread);
 }
 
 #[inline(always)]
-fn at_work<T>(me: Me, lock: &Lock, work: impl FnOnce() -> T) -> T {
-    me.thread.busy.store(lock.address(), Ordering::Relaxed);
+fn begin_work(thread: &Thread, lock: &Lock) {
+    thread.busy.store(lock.address(), Ordering::Relaxed);
     // A signal handler of this thread must find the mark as long as the records are in flux.
     compiler_fence(Ordering::SeqCst);
-    let result = work();
+}
+
+#[inline(always)]
+fn end_work(thread: &Thread) {
     compiler_fence(Ordering::SeqCst);
-    me.thread.busy.store(0, Ordering::Relaxed);
-    result
+    thread.busy.store(0, Ordering::Relaxed);
 }

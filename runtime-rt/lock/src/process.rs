@@ -9,9 +9,11 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::interpose::owner;
-use crate::protocol::lock::{Lock, Me, drop_tenure};
+use crate::protocol::leave::drop_tenure;
+use crate::protocol::lock::{Lock, Me};
 use crate::protocol::thread::{Domain, MAX_THREADS, Slot, Thread};
 use crate::sys;
+use crate::sys::membarrier::Support;
 use crate::tls;
 
 static THREADS: [Thread; MAX_THREADS] = [const { Thread::new() }; MAX_THREADS];
@@ -23,6 +25,8 @@ pub static DOMAIN: Domain = Domain {
     waiting: &WAITING,
     high: AtomicU32::new(0),
     barrier: sys::membarrier::barrier,
+    asymmetric: || sys::membarrier::support() == Support::Ready,
+    now: || sys::clock::now().0,
     unpark,
     needed: owner::needed,
 };
@@ -35,19 +39,18 @@ fn unpark(thread: &Thread) {
     sys::futex::wake(&thread.park);
 }
 
-/// The slot of a record of the table.
-#[inline(always)]
-fn slot_of(thread: &'static Thread) -> Slot {
-    let offset = core::ptr::from_ref(thread).addr() - THREADS.as_ptr().addr();
-    // A table of 2048 entries has indices of 16 bits.
-    Slot(u16::try_from(offset / size_of::<Thread>()).unwrap_or(u16::MAX))
-}
-
 /// This thread, if it has a record.
 #[inline(always)]
 #[must_use]
 pub fn me() -> Option<Me> {
-    tls::record().map(|thread| Me { domain: &DOMAIN, thread, slot: slot_of(thread) })
+    tls::record().map(of)
+}
+
+/// The thread with this record, which must be the calling one.
+#[inline(always)]
+#[must_use]
+pub fn of(thread: &'static Thread) -> Me {
+    Me { domain: &DOMAIN, thread }
 }
 
 /// This thread, with a record if the table has one left.
@@ -61,6 +64,7 @@ fn register() -> Option<Me> {
     let tid = sys::thread::tid();
     let vacant = |(_, thread): &(u32, &'static Thread)| thread.tid.compare_exchange(0, tid, Ordering::AcqRel, Ordering::Relaxed).is_ok();
     let (index, thread) = (0..).zip(&THREADS).find(vacant)?;
+    thread.settle_in(Slot(u16::try_from(index).ok()?));
     DOMAIN.high.fetch_max(index + 1, Ordering::SeqCst);
     // SAFETY: the call has no preconditions.
     let handle = unsafe { libc::pthread_self() };
@@ -108,6 +112,6 @@ pub fn end(me: Me) {
     for view in me.thread.entries() {
         drop_tenure(me, Lock::at(view.lock));
     }
-    me.domain.waiting(me.slot).store(0, Ordering::Release);
+    me.domain.waiting(me.slot()).store(0, Ordering::Release);
     me.thread.clear();
 }

@@ -25,7 +25,7 @@ pub fn revoke(domain: &'static Domain, lock: &Lock, from: Obstructor, cause: Cau
         if !word.is_owned_by(from.slot, from.ticket) {
             break;
         }
-        if lock.replace(word, Word(word.freed().0 | READERS)) {
+        if lock.swap(word, Word(word.freed().0 | READERS)) {
             break;
         }
     }

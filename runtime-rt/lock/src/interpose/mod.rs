@@ -63,7 +63,7 @@ fn end_blocking(blocking: Option<Me>) {
 fn begin_lock(blocked: Blocked) -> Option<Me> {
     let me = process::me_or_register()?;
     me.thread.blocked.store(blocked.pack(), Ordering::SeqCst);
-    if !me.thread.holds_nothing() && fate(me.domain, me.slot, me.slot) == Fate::Cycle {
+    if !me.thread.holds_nothing() && fate(me.domain, me.slot(), me.slot()) == Fate::Cycle {
         hooks::give_up(me, Cause::ProgramLock);
     }
     Some(me)

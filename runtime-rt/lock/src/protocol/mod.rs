@@ -7,6 +7,9 @@ pub mod thread;
 
 pub mod wait;
 
+pub mod bias;
+pub mod enter;
+pub mod leave;
 pub mod lock;
 
 pub mod graph;

@@ -11,8 +11,10 @@ use std::vec::Vec;
 use model::pair::Mode;
 
 use super::atomic::{AtomicU32, AtomicU64, Ordering};
+use super::enter::attempt;
 use super::graph::{Blocked, Fate, Needed, fate};
-use super::lock::{Attempt, Lock, Me, Obstacle, Request, attempt, holders, leave, tenure, weaken};
+use super::leave::{leave, weaken};
+use super::lock::{Attempt, Lock, Me, Obstacle, Request, holders, tenure};
 use super::thread::{Domain, Frame, MAX_THREADS, Origin, Slot, Thread};
 use super::wait::{Order, Patience, Stamp, Turn, Waiting};
 use super::word::{FAIR, READERS, Word};
@@ -29,6 +31,8 @@ fn domain() -> &'static Domain {
         waiting: <&_>::try_from(&*Box::leak(waiting.into_boxed_slice())).expect("as many as the type says"),
         high: AtomicU32::new(4),
         barrier: || {},
+        asymmetric: || true,
+        now: || 0,
         unpark: |thread| {
             thread.park.fetch_add(1, Ordering::Relaxed);
         },
@@ -37,7 +41,9 @@ fn domain() -> &'static Domain {
 }
 
 fn thread(domain: &'static Domain, number: u16) -> Me {
-    Me { domain, thread: domain.thread(Slot(number)), slot: Slot(number) }
+    let thread = domain.thread(Slot(number));
+    thread.settle_in(Slot(number));
+    Me { domain, thread }
 }
 
 fn lock() -> &'static Lock {
@@ -62,7 +68,7 @@ fn revoke(me: Me, lock: &Lock) {
     let held = tenure(me, lock).expect("a tenure to revoke");
     me.thread.revoke(lock.address(), held.ticket);
     let word = lock.word();
-    if word.is_owned_by(me.slot, held.ticket) {
+    if word.is_owned_by(me.slot(), held.ticket) {
         lock.reset(Word(word.freed().0 | READERS));
     }
 }
@@ -99,7 +105,7 @@ fn step(domain: &'static Domain, lock: &Lock, line: &str) {
             let mode = mode(words.get(2).copied().unwrap_or_default()).expect("a mode");
             let stamp = Stamp(u32::try_from(number_of(3)).expect("a stamp"));
             let waiting = Waiting { lock: lock.address(), mode, order: Order::Bound, stamp, patience: Patience::Overdue };
-            domain.waiting(me(0).slot).store(waiting.pack(), Ordering::Relaxed);
+            domain.waiting(me(0).slot()).store(waiting.pack(), Ordering::Relaxed);
             lock.set(FAIR);
         }
         (_, Some(wanted)) => {

@@ -8,9 +8,9 @@
 //!
 //! | field of an entry | content |
 //! |---|---|
-//! | key | address of the lock, plus the `Mode` in the low bits; 0: free |
+//! | key | address of the lock, plus the `Mode` and a hint in the low bits; 0: free |
 //! | frame, label | the origin: the activation, and the newest label in it |
-//! | ticket | of the tenure; unique within the thread until 2^32 tenures later |
+//! | ticket | of the tenure; unique within the thread until 2^31 tenures later; odd |
 //! | revoked | the last ticket that another thread revoked here |
 //!
 //! A thread with all entries in use acquires nothing more until one is free, which is counted: locks only forbid schedules, so
@@ -18,9 +18,10 @@
 
 use model::pair::Mode;
 
-use super::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use super::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence};
 use super::graph::{Blocked, Needed};
 use super::lock::Lock;
+use super::word::Word;
 
 /// Index of a thread's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,13 +48,53 @@ pub struct Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index(pub u32);
 
+/// A mode as hooks pass it, and as keys hold it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bits(usize);
+
+impl Bits {
+    /// As passed; anything but 1 to 3 is nobody's mode.
+    #[inline(always)]
+    #[must_use]
+    pub fn passed(mode: u32) -> Self {
+        Self(mode as usize & MODE)
+    }
+
+    /// Whether it is R.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_read(self) -> bool {
+        self.0 == Mode::R as usize
+    }
+
+    /// The mode. What is nobody's counts as the strongest.
+    #[inline(always)]
+    #[must_use]
+    pub fn mode(self) -> Mode {
+        mode_of(self.0).unwrap_or(Mode::X)
+    }
+}
+
+/// Where an entry goes, or is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The first entry of a thread that has no other: known without reading what was written a moment ago.
+    Only,
+    /// This one of several.
+    Among(Index),
+}
+
 /// How many threads can hold injected locks at once; more run without.
 pub const MAX_THREADS: usize = if cfg!(feature = "loom") { 4 } else { 2048 };
 /// How many holds a thread can have at once; more are left out.
 pub const MAX_HOLDS: usize = 16;
 const ALL_USED: u32 = (1 << MAX_HOLDS) - 1;
-/// The bits of a key below a lock's alignment.
+/// The bits of a key that hold the mode.
 const MODE: usize = 0b11;
+/// The bit of a key that says: entered by showing the entry alone. A hint, for a release to know that the word was not taken.
+const QUICK: usize = 0b100;
+/// All bits of a key below a lock's alignment.
+const LOW: usize = model::abi::LOCK_BYTES - 1;
 
 /// One entry of a held set.
 #[derive(Debug)]
@@ -77,6 +118,10 @@ pub struct Thread {
     ticket: AtomicU32,
     /// The lock that a hook is at work on, 0 between hooks: what a signal handler or a longjmp out of one must know.
     pub busy: AtomicUsize,
+    /// The record's own index, once it is in use.
+    pub slot: AtomicU32,
+    /// What the lower half of a word biased to this thread has in its bias, switch and owner bits.
+    pub mark: AtomicU32,
     /// Its number in the kernel; 0: the record is free.
     pub tid: AtomicU32,
     /// The futex that it parks on.
@@ -101,6 +146,10 @@ pub struct Domain {
     pub high: AtomicU32,
     /// Makes the memory operations of all running threads before it visible to this one, and the reverse.
     pub barrier: fn(),
+    /// Whether the barrier really reaches other threads.
+    pub asymmetric: fn() -> bool,
+    /// Nanoseconds since some time.
+    pub now: fn() -> u64,
     /// Makes a parked thread, or one about to park, look again.
     pub unpark: fn(&Thread),
     /// Who must act before a thread that is blocked in this goes on.
@@ -124,7 +173,7 @@ impl Hold {
     #[inline(always)]
     fn key(&self) -> Option<(usize, Mode)> {
         let key = self.key.load(Ordering::Acquire);
-        mode_of(key).map(|mode| (key & !MODE, mode))
+        mode_of(key).map(|mode| (key & !LOW, mode))
     }
 
     /// In force for the tenure of its ticket.
@@ -144,11 +193,19 @@ fn mode_of(key: usize) -> Option<Mode> {
     }
 }
 
+#[inline(always)]
+fn bit(place: Place) -> u32 {
+    match place {
+        Place::Only => 1,
+        Place::Among(index) => 1 << index.0,
+    }
+}
+
 /// A copy of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     /// Where it stands.
-    pub index: Index,
+    pub place: Place,
     /// The address of its lock.
     pub lock: usize,
     /// Its mode.
@@ -170,6 +227,8 @@ impl Thread {
             used: AtomicU32::new(0),
             ticket: AtomicU32::new(0),
             busy: AtomicUsize::new(0),
+            slot: AtomicU32::new(0),
+            mark: AtomicU32::new(0),
             tid: AtomicU32::new(0),
             park: AtomicU32::new(0),
             handle: AtomicUsize::new(0),
@@ -184,6 +243,81 @@ impl Thread {
     #[must_use]
     pub fn holds_nothing(&self) -> bool {
         self.used.load(Ordering::Relaxed) == 0
+    }
+
+    /// Gives the record to a thread: its index, by which words name it.
+    pub fn settle_in(&self, slot: Slot) {
+        self.slot.store(u32::from(slot.0), Ordering::Relaxed);
+        self.ticket.store(self.ticket.load(Ordering::Relaxed) | 1, Ordering::Relaxed);
+        self.mark.store(Word(0).biased(slot).lower(), Ordering::Relaxed);
+    }
+
+    /// Own thread: whether a word is biased to it, and not switched off.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_favored_by(&self, word: Word) -> bool {
+        word.lower() & Word::MARK == self.mark.load(Ordering::Relaxed)
+    }
+
+    /// Own thread: whether it has no entry, and no hook is at work.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.used.load(Ordering::Relaxed) as usize | self.busy.load(Ordering::Relaxed) == 0
+    }
+
+    /// Own thread: whether a hook is at work.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Relaxed) != 0
+    }
+
+    /// Own thread: the mode of its only entry, if that is the first, has this lock and origin, and was `publish_only`.
+    #[inline(always)]
+    #[must_use]
+    pub fn quick(&self, lock: &Lock, origin: Origin) -> Option<Bits> {
+        let [hold, ..] = &self.holds;
+        let low = hold.key.load(Ordering::Relaxed) ^ lock.address();
+        let matches = self.used.load(Ordering::Relaxed) == 1
+            && low & !MODE == QUICK
+            && hold.label.load(Ordering::Relaxed) == origin.label
+            && hold.frame.load(Ordering::Relaxed) == origin.frame.0;
+        matches.then_some(Bits(low & MODE))
+    }
+
+    /// Own thread: the same, however it was entered.
+    #[inline(always)]
+    #[must_use]
+    pub fn only(&self, lock: &Lock, origin: Origin) -> Option<Bits> {
+        let [hold, ..] = &self.holds;
+        let low = hold.key.load(Ordering::Relaxed) ^ lock.address();
+        let matches = self.used.load(Ordering::Relaxed) == 1
+            && low <= LOW
+            && hold.label.load(Ordering::Relaxed) == origin.label
+            && hold.frame.load(Ordering::Relaxed) == origin.frame.0;
+        matches.then_some(Bits(low & MODE))
+    }
+
+    /// Own thread: shows a hold as its only one.
+    #[inline(always)]
+    pub fn publish_only(&self, lock: &Lock, mode: Bits, origin: Origin) {
+        let [hold, ..] = &self.holds;
+        self.used.store(1, Ordering::Relaxed);
+        // From here on the entry is taken, also for a signal handler of this thread.
+        compiler_fence(Ordering::Release);
+        hold.ticket.store(self.next_ticket().0, Ordering::Relaxed);
+        hold.label.store(origin.label, Ordering::Relaxed);
+        hold.frame.store(origin.frame.0, Ordering::Relaxed);
+        hold.key.store(lock.address() | QUICK | mode.0, Ordering::Release);
+    }
+
+    /// Own thread: the ticket of its only entry, which is the first.
+    #[inline(always)]
+    #[must_use]
+    pub fn only_ticket(&self) -> Ticket {
+        let [hold, ..] = &self.holds;
+        Ticket(hold.ticket.load(Ordering::Relaxed))
     }
 
     /// Its entries, also for another thread: what it sees then may be gone already.
@@ -206,7 +340,14 @@ impl Thread {
         let hold = self.hold(index);
         let (lock, mode) = hold.key()?;
         let origin = Origin { label: hold.label.load(Ordering::Relaxed), frame: Frame(hold.frame.load(Ordering::Relaxed)) };
-        Some(View { index, lock, mode, origin, ticket: Ticket(hold.ticket.load(Ordering::Relaxed)), in_force: hold.in_force() })
+        Some(View {
+            place: Place::Among(index),
+            lock,
+            mode,
+            origin,
+            ticket: Ticket(hold.ticket.load(Ordering::Relaxed)),
+            in_force: hold.in_force(),
+        })
     }
 
     #[inline(always)]
@@ -217,10 +358,8 @@ impl Thread {
     /// Own thread: a ticket for a new tenure.
     #[inline(always)]
     pub fn next_ticket(&self) -> Ticket {
-        let mut next = self.ticket.load(Ordering::Relaxed).wrapping_add(1);
-        if next == 0 {
-            next = 1;
-        }
+        // Odd ones, so that none is ever 0, the mark of an entry that was never revoked.
+        let next = self.ticket.load(Ordering::Relaxed).wrapping_add(2);
         self.ticket.store(next, Ordering::Relaxed);
         Ticket(next)
     }
@@ -228,40 +367,62 @@ impl Thread {
     /// Own thread: an entry that is free, if one is.
     #[inline(always)]
     #[must_use]
-    pub fn vacancy(&self) -> Option<Index> {
+    pub fn vacancy(&self) -> Option<Place> {
         let free = !self.used.load(Ordering::Relaxed) & ALL_USED;
-        (free != 0).then(|| Index(free.trailing_zeros()))
+        (free != 0).then(|| Place::Among(Index(free.trailing_zeros())))
     }
 
     /// Own thread: shows a hold in a vacant entry. The caller still has to look whether it may.
     #[inline(always)]
-    pub fn publish(&self, index: Index, lock: &Lock, mode: Mode, origin: Origin, ticket: Ticket) {
-        let hold = self.hold(index);
+    pub fn publish(&self, place: Place, lock: &Lock, mode: Mode, origin: Origin, ticket: Ticket) {
+        let hold = self.at(place);
+        self.used.store(self.others(place) | bit(place), Ordering::Relaxed);
+        // From here on the entry is taken, also for a signal handler of this thread.
+        compiler_fence(Ordering::Release);
         hold.ticket.store(ticket.0, Ordering::Relaxed);
         hold.label.store(origin.label, Ordering::Relaxed);
         hold.frame.store(origin.frame.0, Ordering::Relaxed);
-        self.used.store(self.used.load(Ordering::Relaxed) | 1 << index.0, Ordering::Relaxed);
         hold.key.store(lock.address() | mode as usize, Ordering::Release);
     }
 
     /// Own thread: the newest label in a frame replaces the older, and the stronger mode stays.
     #[inline(always)]
-    pub fn relabel(&self, index: Index, label: u32) {
-        self.hold(index).label.store(label, Ordering::Relaxed);
+    pub fn relabel(&self, place: Place, label: u32) {
+        self.at(place).label.store(label, Ordering::Relaxed);
     }
 
     /// Own thread: changes the mode of an entry.
     #[inline(always)]
-    pub fn set_mode(&self, index: Index, mode: Mode) {
-        let hold = self.hold(index);
+    pub fn set_mode(&self, place: Place, mode: Mode) {
+        let hold = self.at(place);
         hold.key.store(hold.key.load(Ordering::Relaxed) & !MODE | mode as usize, Ordering::Release);
     }
 
     /// Own thread: ends an entry. Its accesses stay before it.
     #[inline(always)]
-    pub fn withdraw(&self, index: Index) {
-        self.hold(index).key.store(0, Ordering::Release);
-        self.used.store(self.used.load(Ordering::Relaxed) & !(1 << index.0), Ordering::Release);
+    pub fn withdraw(&self, place: Place) {
+        self.at(place).key.store(0, Ordering::Release);
+        self.used.store(self.others(place), Ordering::Release);
+    }
+
+    #[inline(always)]
+    fn at(&self, place: Place) -> &Hold {
+        match place {
+            Place::Only => {
+                let [first, ..] = &self.holds;
+                first
+            }
+            Place::Among(index) => self.hold(index),
+        }
+    }
+
+    /// The other entries in use.
+    #[inline(always)]
+    fn others(&self, place: Place) -> u32 {
+        match place {
+            Place::Only => 0,
+            Place::Among(_) => self.used.load(Ordering::Relaxed) & !bit(place),
+        }
     }
 
     /// Own thread: finds out anew which entries are in use, after a jump out of the middle of a change.

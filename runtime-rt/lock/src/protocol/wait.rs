@@ -121,13 +121,14 @@ pub fn waiters(domain: &'static Domain, lock: &Lock) -> impl Iterator<Item = (Sl
 
 /// Whether the order lets this request go next. Readers do not mind readers before them.
 #[cold]
+#[inline(never)]
 pub fn is_first(me: Me, lock: &Lock, request: Request) -> bool {
     let before = |waiting: Waiting| match request.turn {
         Turn::Passes => false,
         Turn::Last => true,
         Turn::After(stamp) => waiting.stamp.precedes(stamp),
     };
-    let mut others = waiters(me.domain, lock).filter(|(slot, _)| *slot != me.slot).peekable();
+    let mut others = waiters(me.domain, lock).filter(|(slot, _)| *slot != me.slot()).peekable();
     if others.peek().is_none() {
         lock.unset(FAIR);
     }
@@ -137,6 +138,7 @@ pub fn is_first(me: Me, lock: &Lock, request: Request) -> bool {
 /// Wakes whom the holders, as far as one can tell, no longer keep out: every waiter that holds something, and of the others the
 /// first, or all readers before the first that is none.
 #[cold]
+#[inline(never)]
 pub fn wake(domain: &'static Domain, lock: &Lock) {
     // Cleared before looking: who begins to wait after the look sets it again.
     lock.unset(WAITERS);

@@ -71,6 +71,16 @@ pub enum Exclusive {
 }
 
 impl Word {
+    /// The bits of the lower half that tell whether the word is biased to one thread, and not switched off.
+    pub const MARK: u32 = Self(0xffff_0000 | BIASED | OFF).lower();
+
+    /// Its lower half: all but the ticket.
+    #[inline(always)]
+    #[must_use]
+    pub const fn lower(self) -> u32 {
+        (self.0 & 0xffff_ffff) as u32
+    }
+
     /// Whether any of these flags is set.
     #[inline(always)]
     #[must_use]
@@ -103,12 +113,26 @@ impl Word {
         Self(self.freed().0 | BIASED | owner_bits(slot))
     }
 
-    /// Whether it is biased towards exactly this thread, and not switched off.
+    /// Whether a reader that published its entry holds the lock without a fence.
     #[inline(always)]
     #[must_use]
-    pub const fn is_biased_to(self, slot: Slot) -> bool {
-        const MASK: u64 = BIASED | OFF | (0xffff << OWNER_SHIFT);
-        self.0 & MASK == BIASED | owner_bits(slot)
+    pub const fn is_light(self) -> bool {
+        const BARS: u64 = 1 | UPGRADING | FAIR | BIASED | OFF;
+        self.0 & (BARS | LIGHT | READERS) == LIGHT | READERS
+    }
+
+    /// Whether nobody owns kind or bias.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_owned_by_nobody(self) -> bool {
+        self.0 & (0xffff << OWNER_SHIFT) == 0
+    }
+
+    /// Whom it is biased towards.
+    #[inline(always)]
+    #[must_use]
+    pub fn biased_to(self) -> Option<Slot> {
+        if self.has(BIASED) { self.owner() } else { None }
     }
 
     /// The exclusive part, if anybody has it.
@@ -176,11 +200,11 @@ mod tests {
             for exclusive in [Exclusive::U, Exclusive::X] {
                 let word = flags.owned(exclusive, slot, Ticket(u32::MAX));
                 assert_eq!((word.exclusive(), word.owner(), word.ticket()), (Some(exclusive), Some(slot), Ticket(u32::MAX)));
-                assert!(word.is_owned_by(slot, Ticket(u32::MAX)) && !word.is_owned_by(slot, Ticket(1)) && !word.is_biased_to(slot));
+                assert!(word.is_owned_by(slot, Ticket(u32::MAX)) && !word.is_owned_by(slot, Ticket(1)) && word.biased_to().is_none());
                 assert_eq!(word.freed().0, flags.0);
             }
             let biased = flags.biased(slot);
-            assert!(biased.is_biased_to(slot) && !biased.is_open() && biased.exclusive().is_none() && biased.bars_readers());
+            assert!(biased.biased_to() == Some(slot) && !biased.is_open() && biased.exclusive().is_none() && biased.bars_readers());
             assert_eq!(biased.freed().0, flags.0);
         }
         assert_eq!(flags.owner(), None);

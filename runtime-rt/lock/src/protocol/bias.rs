@@ -1,0 +1,141 @@
+//! Making a lock cheap for those that use it most: `BIASED` towards one thread, or `LIGHT` for readers.
+//!
+//! Both leave out the full fence between publishing an entry and reading the word; who ends them does the domain's barrier, which
+//! fences all threads, before it reads entries. So they begin only after many uses of one kind, and less readily each time they
+//! end. Without process-wide barriers they never begin.
+//!
+//! Ending a bias towards T, by O:
+//!
+//! 1. The word becomes X, owned by O: from here on nobody enters, T included. Barrier.
+//! 2. O reads T's entries. None in force: O frees the word. R: O frees the word, with `READERS`. U or X: the word becomes T's, as
+//!    if T had entered without a bias. Barrier, and a second look: if T's tenure is gone, O takes the word back.
+//!
+//! T publishes or withdraws first and reads the word afterwards, so for each change of its entries one of two holds: T read
+//! `BIASED`, and O's barrier makes the change visible to step 2; or T read something else. Then an entering T withdraws and starts
+//! afresh, and a leaving T gives the word up if it finds it its own; if O makes it T's only after T read it, the second look finds
+//! the tenure gone. A tenure that only shrank meanwhile may leave T with more of the word than it needs until it leaves.
+
+use model::pair::Mode;
+
+use super::atomic::Ordering;
+use super::lock::{Lock, Me, holders};
+use super::thread::{Slot, Ticket};
+use super::wait;
+use super::word::{Exclusive, FAIR, LIGHT, OFF, READERS, WAITERS, Word};
+
+/// A reader considers making a lock `LIGHT` once in so many fenced acquisitions.
+const FENCED: u32 = 64;
+/// After a writer's barrier no reader does for so many times its length: writers lose at most a few hundredths of their time.
+const REST: u64 = 32;
+/// A lock becomes biased after so many exclusive tenures of one thread in a row; sixteen times as many each time the bias ends.
+const STREAK: u32 = 256;
+/// A bias that ended so often does not come back.
+const TRIES: u32 = 3;
+/// The lower bits of a streak are its length, the upper ones the thread.
+const LENGTH_BITS: u32 = 21;
+const LENGTH: u32 = (1 << LENGTH_BITS) - 1;
+
+/// Own thread, as owner of the exclusive part: one more tenure in a row.
+#[inline(always)]
+pub fn count(me: Me, lock: &Lock) {
+    let streak = lock.streak.load(Ordering::Relaxed);
+    let mine = u32::from(me.slot().0) << LENGTH_BITS;
+    let longer = if streak & !LENGTH == mine { streak + u32::from(streak & LENGTH != LENGTH) } else { mine };
+    lock.streak.store(longer, Ordering::Relaxed);
+}
+
+/// What the word of a lock that is given back becomes: free, or biased towards its owner.
+#[inline(always)]
+pub fn left(me: Me, lock: &Lock, word: Word) -> Word {
+    if lock.streak.load(Ordering::Relaxed) & LENGTH < STREAK || word.has(WAITERS | READERS | FAIR | LIGHT | OFF) {
+        return word.freed();
+    }
+    consider(me, lock, word)
+}
+
+#[cold]
+#[inline(never)]
+fn consider(me: Me, lock: &Lock, word: Word) -> Word {
+    let tries = lock.unbiased.load(Ordering::Relaxed);
+    let enough = tries < TRIES && lock.streak.load(Ordering::Relaxed) & LENGTH >= STREAK << (4 * tries);
+    if enough && (me.domain.asymmetric)() { word.biased(me.slot()) } else { word.freed() }
+}
+
+/// Ends the bias of another thread. The caller looks at the word again.
+#[cold]
+pub fn end(me: Me, lock: &Lock) {
+    let word = lock.word();
+    let Some(favored) = word.biased_to().filter(|&favored| favored != me.slot()) else { return };
+    let ticket = me.thread.next_ticket();
+    let claimed = Word(word.owned(Exclusive::X, me.slot(), ticket).0 | READERS);
+    if !lock.swap(word, claimed) {
+        return;
+    }
+    lock.unbiased.fetch_add(1, Ordering::Relaxed);
+    lock.streak.store(0, Ordering::Relaxed);
+    (me.domain.barrier)();
+    let found = strongest(me, lock, favored);
+    let given = hand_over(lock, (me.slot(), ticket), found.map(|(exclusive, ticket)| (exclusive, favored, ticket)));
+    if let Some((_, ticket)) = found {
+        (me.domain.barrier)();
+        if !holders(me.domain, lock).any(|(slot, view)| slot == favored && view.ticket == ticket) {
+            hand_over(lock, (favored, ticket), None);
+        }
+    }
+    if given.has(WAITERS) {
+        wait::wake(me.domain, lock);
+    }
+}
+
+/// The exclusive part that this thread's entries ask for.
+fn strongest(me: Me, lock: &Lock, slot: Slot) -> Option<(Exclusive, Ticket)> {
+    let (_, view) = holders(me.domain, lock).filter(|(holder, _)| *holder == slot).max_by_key(|(_, view)| view.mode)?;
+    match view.mode {
+        Mode::R => None,
+        Mode::U => Some((Exclusive::U, view.ticket)),
+        Mode::X => Some((Exclusive::X, view.ticket)),
+    }
+}
+
+/// Takes the word from one tenure, if it still is its, and gives it to another one or to nobody. The word before.
+fn hand_over(lock: &Lock, from: (Slot, Ticket), to: Option<(Exclusive, Slot, Ticket)>) -> Word {
+    loop {
+        let word = lock.word();
+        if !word.is_owned_by(from.0, from.1) {
+            return word;
+        }
+        let next = to.map_or(word.freed(), |(exclusive, slot, ticket)| word.owned(exclusive, slot, ticket));
+        if lock.swap(word, next) {
+            return word;
+        }
+    }
+}
+
+/// A reader had to fence: once in a while it makes the lock `LIGHT`.
+#[inline(always)]
+pub fn fenced(me: Me, lock: &Lock) {
+    let fenced = me.thread.fenced.load(Ordering::Relaxed).wrapping_add(1);
+    me.thread.fenced.store(fenced, Ordering::Relaxed);
+    if fenced.is_multiple_of(FENCED) {
+        lighten(me, lock);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn lighten(me: Me, lock: &Lock) {
+    let word = lock.word();
+    let busy = word.bars_readers() || !word.is_open() || word.has(LIGHT | WAITERS | FAIR);
+    if !busy && (me.domain.asymmetric)() && (me.domain.now)() >= lock.inhibit.load(Ordering::Relaxed) {
+        // Somebody else was faster: no matter.
+        let _ = lock.swap(word, Word(word.0 | LIGHT | READERS));
+    }
+}
+
+/// The barrier of a writer that ended `LIGHT`, which then stays away for a while.
+pub fn barrier(me: Me, lock: &Lock) {
+    let before = (me.domain.now)();
+    (me.domain.barrier)();
+    let after = (me.domain.now)();
+    lock.inhibit.store(after + REST * after.saturating_sub(before), Ordering::Relaxed);
+}

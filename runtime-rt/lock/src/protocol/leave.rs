@@ -1,0 +1,116 @@
+//! How a thread leaves a lock, or keeps less of it.
+//!
+//! Making room and then looking for waiters is ordered like entering: a waiter that found entries inside does the domain's barrier
+//! before it parks, so that leaving needs no fence.
+
+use model::pair::Mode;
+
+use super::atomic::{Ordering, compiler_fence};
+use super::bias;
+use super::lock::{Lock, Me, mine};
+use super::thread::{Place, Ticket, View};
+use super::wait;
+use super::word::{Exclusive, READERS, WAITERS};
+
+/// Gives the exclusive part of this tenure up, or keeps U of it, and wakes whom that makes room for. Does nothing when the
+/// word is not this tenure's (revoked).
+#[inline(never)]
+pub fn disown(me: Me, lock: &Lock, ticket: Ticket, keep: Option<Exclusive>) {
+    loop {
+        let word = lock.word();
+        if !word.is_owned_by(me.slot(), ticket) {
+            return;
+        }
+        let left = match keep {
+            None => word.freed(),
+            Some(exclusive) => word.owned(exclusive, me.slot(), ticket),
+        };
+        if lock.swap(word, left) {
+            if word.has(WAITERS) {
+                wait::wake(me.domain, lock);
+            }
+            return;
+        }
+    }
+}
+
+/// Brings the word down to what this tenure's entries still need.
+#[inline(never)]
+pub fn settle(me: Me, lock: &Lock, ticket: Ticket) {
+    let strongest = mine(me, lock).filter(|view| view.ticket == ticket).map(|view| view.mode).max();
+    if strongest == Some(Mode::X) || !lock.word().is_owned_by(me.slot(), ticket) {
+        return;
+    }
+    match strongest {
+        Some(Mode::U) => disown(me, lock, ticket, Some(Exclusive::U)),
+        Some(_) => {
+            // The entry becomes a read hold before the word opens, and writers must come looking for it.
+            lock.set(READERS);
+            disown(me, lock, ticket, None);
+        }
+        None => disown(me, lock, ticket, None),
+    }
+}
+
+/// Ends one entry of this thread.
+#[inline(always)]
+pub fn leave(me: Me, lock: &Lock, view: View) {
+    if !view.in_force {
+        me.thread.withdraw(view.place);
+    } else if view.mode == Mode::R {
+        // Another entry of the tenure, if there is one, goes on barring writers by itself.
+        leave_reading(me, lock, view.place, view.ticket);
+    } else {
+        leave_exclusive(me, lock, view.place, view.ticket);
+    }
+}
+
+/// Ends a reader's entry, and wakes whom that makes room for.
+#[inline(always)]
+pub fn leave_reading(me: Me, lock: &Lock, place: Place, ticket: Ticket) {
+    me.thread.withdraw(place);
+    tell(me, lock, Mode::R, ticket);
+}
+
+/// Ends an entry of U or X, and gives the word up if it was the tenure's last.
+#[inline(always)]
+pub fn leave_exclusive(me: Me, lock: &Lock, place: Place, ticket: Ticket) {
+    me.thread.withdraw(place);
+    if place == Place::Only {
+        let word = lock.word();
+        if word.is_owned_by(me.slot(), ticket) && !word.has(WAITERS) && lock.swap(word, bias::left(me, lock, word)) {
+            return;
+        }
+    }
+    tell(me, lock, Mode::X, ticket);
+}
+
+/// After an entry was withdrawn: does to the word, and for the waiters, what that asks for.
+#[inline(never)]
+pub fn tell(me: Me, lock: &Lock, mode: Mode, ticket: Ticket) {
+    compiler_fence(Ordering::SeqCst);
+    let word = lock.word();
+    if word.is_owned_by(me.slot(), ticket) {
+        // Of U or X; or of R nested in them, or what a bias that fell left behind.
+        settle(me, lock, ticket);
+    }
+    if mode == Mode::R && word.has(WAITERS) {
+        wait::wake(me.domain, lock);
+    }
+}
+
+/// Weakens one entry of this thread to R.
+pub fn weaken(me: Me, lock: &Lock, view: View) {
+    if view.mode != Mode::R && view.in_force {
+        me.thread.set_mode(view.place, Mode::R);
+        compiler_fence(Ordering::SeqCst);
+        settle(me, lock, view.ticket);
+    }
+}
+
+/// Ends everything that this thread has of a lock.
+pub fn drop_tenure(me: Me, lock: &Lock) {
+    for view in mine(me, lock) {
+        leave(me, lock, view);
+    }
+}

@@ -174,6 +174,53 @@ fn equal_builds_are_equal_and_their_identity_says_so() {
 }
 
 #[test]
+fn the_linker_that_the_user_chose_is_the_one_that_links() {
+    let sandbox = objects();
+    sandbox.write("mine/ld", "#!/bin/sh\necho mine >> chosen\nexec /usr/bin/ld \"$@\"\n");
+    sandbox.shell("chmod +x mine/ld").good();
+    for (number, line) in ["CALL -Bmine", "CALL -B mine", "COMPILER_PATH=mine CALL", "CALL --ld-path=mine/ld", "CALL -fuse-ld=$PWD/mine/ld"]
+        .iter()
+        .enumerate()
+    {
+        let call = "atomfix cc main.o one.o two.o assembled.o -o app";
+        sandbox.shell(&line.replace("CALL", call)).good();
+        sandbox.open("app");
+        assert_eq!(sandbox.read("chosen").lines().count(), 2 * number + 1, "{line}");
+        // The second link has the same linker.
+        sandbox.check_round_trip("app", &["main.c", "one.c", "two.cpp"]);
+        assert_eq!(sandbox.read("chosen").lines().count(), 2 * number + 2, "{line}");
+    }
+}
+
+#[test]
+fn sources_of_one_name_in_one_call_stay_apart() {
+    let sandbox = Sandbox::new(&[
+        ("x/part.c", "#include <stdio.h>\nint other(void);\nint main(void) { printf(\"%d\\n\", other()); return 0; }\n"),
+        ("y/part.c", "int other(void) { return 8; }\n"),
+    ]);
+    sandbox.cc("x/part.c y/part.c -o app").good();
+    sandbox.check_round_trip("app", &["part.c", "part.c"]);
+}
+
+#[test]
+fn units_that_do_not_change_stay_as_they_are() {
+    let sandbox = objects();
+    sandbox.shell("ar rcs lib.a one.o two.o assembled.o").good();
+    sandbox.cc("main.c lib.a -o app").good();
+    let capture = sandbox.open("app");
+    for changed in 0..capture.units.len() {
+        let mut order = unchanged(&capture, &sandbox.path("app.new"));
+        for (index, bitcode) in order.bitcode.iter_mut().enumerate() {
+            if index != changed {
+                *bitcode = None;
+            }
+        }
+        relink(&capture, &order).expect("linked");
+        assert_eq!(sandbox.run("./app.new", &[]), sandbox.run("./app", &[]), "with unit {changed} compiled again");
+    }
+}
+
+#[test]
 fn a_hardened_program_remembers_its_original() {
     let sandbox = Sandbox::new(FILES);
     sandbox.cc("main.c one.c two.cpp assembled.s -o app").good();

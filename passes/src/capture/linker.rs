@@ -75,7 +75,7 @@ pub fn run(program: &OsStr, arguments: &[OsString]) -> Result<ExitStatus, Captur
 /// The linker that clang would have called.
 fn real_linker(program: &OsStr, call: &Call) -> Result<PathBuf, CaptureError> {
     if let Some(linker) = &call.linker {
-        return Ok(linker.clone());
+        return absolute(linker);
     }
     let name = Path::new(program).file_name().and_then(OsStr::to_str).unwrap_or("ld");
     let mut command = Command::new(&call.compiler);
@@ -83,7 +83,12 @@ fn real_linker(program: &OsStr, call: &Call) -> Result<PathBuf, CaptureError> {
     restore_environment(&mut command, call);
     let answer = command.output().map_err(|source| CaptureError::ToolStart { tool: call.compiler.clone(), source })?;
     let path = PathBuf::from(String::from_utf8_lossy(&answer.stdout).trim_end());
-    if path.is_absolute() { Ok(path) } else { Err(CaptureError::ToolMissing { tool: name.to_owned(), looked: None }) }
+    // A linker that is not found is answered by its bare name.
+    if path.components().count() > 1 { absolute(&path) } else { Err(CaptureError::ToolMissing { tool: name.to_owned(), looked: None }) }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, CaptureError> {
+    std::path::absolute(path).map_err(|source| CaptureError::Read { path: path.to_owned(), source })
 }
 
 fn restore_environment(command: &mut Command, call: &Call) {

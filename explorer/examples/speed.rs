@@ -89,7 +89,7 @@ fn main() {
     };
     let mut rows: Vec<(String, Box<dyn Strategy>)> = vec![("none".into(), Box::new(Cheapest(Counts::default())))];
     rows.push(("dfs, bound 3".into(), Box::new(DepthFirst::new(Extent::Preemptions(3)))));
-    rows.extend(["sleep", "dpor", "random", "pct:3", "pos"].map(named));
+    rows.extend(["sleep", "dpor", "random", "pct:3", "pos", "weighted", "portfolio"].map(named));
     for (name, strategy) in rows {
         let mut strategy = Budget::new(strategy, 300_000);
         let (mut steps, mut executions) = (0, 0u32);

@@ -6,8 +6,9 @@ use explorer::fake::oracle::{self, Within};
 use explorer::fake::program::parse;
 use explorer::strategy::config::{Config, Name};
 use explorer::strategy::iterative::Preemptions;
+use model::report::Coverage;
 
-const SAMPLERS: [Name; 3] = [Name::Random, Name::Pct { depth: 3 }, Name::Pos];
+const SAMPLERS: [Name; 4] = [Name::Random, Name::Pct { depth: 3 }, Name::Pos, Name::Weighted];
 
 fn config(name: Name, executions: u64, seed: u64) -> Config {
     Config { name, preemptions: Preemptions::Unlimited, executions: Some(executions), seed }
@@ -65,5 +66,41 @@ fn a_spinning_thread_starves_nobody() {
             .map(|(_, n)| n)
             .sum();
         assert!(passed > 250, "{name}: {passed} of 300");
+    }
+}
+
+#[test]
+fn the_weighted_walk_draws_schedules_evenly() {
+    // Two threads of very different length: the short one's only access falls anywhere in the long one.
+    let long = vec!["load x r"; 20].join(", ");
+    let program = parse(&format!("main: create a, create b\n a: {long}, read z r\n b: load x s, write z 1"));
+    let late = |name| {
+        let seen = explore(&program, &mut *config(name, 2000, 5).build());
+        let sees_it = |outcome: &explorer::fake::machine::Outcome| match outcome {
+            explorer::fake::machine::Outcome::Ended(_, registers) => registers[1].is_some_and(|registers| registers[0] == 0),
+            _ => false,
+        };
+        seen.outcomes.iter().filter(|(outcome, _)| sees_it(outcome)).map(|(_, count)| count).sum::<u64>()
+    };
+    let (weighted, plain) = (late(Name::Weighted), late(Name::Random));
+    assert!(weighted > 4 * plain.max(1), "the short thread ends last in {weighted} of 2000, by the plain walk in {plain}");
+}
+
+#[test]
+fn the_portfolio_repeats_itself_and_ends_when_all_is_covered() {
+    for seed in 0..30 {
+        let program = program(seed, Flavor::Everything);
+        let (expected, _) = oracle::outcomes(&program, Within::Everything);
+        let explore = || {
+            let mut strategy = config(Name::Portfolio, 5000, seed).build();
+            let seen = explore(&program, &mut *strategy);
+            (seen, strategy.counts(), strategy.coverage())
+        };
+        let (seen, counts, coverage) = explore();
+        if coverage == Coverage::All {
+            assert!(seen.outcomes.keys().eq(expected.iter()), "seed {seed}");
+        }
+        assert!(counts.executions() < 5000, "seed {seed}: {counts:?}, {coverage}");
+        assert_eq!(explore(), (seen, counts, coverage), "seed {seed}");
     }
 }

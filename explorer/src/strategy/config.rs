@@ -10,8 +10,10 @@ use super::depth_first::{DepthFirst, Extent};
 use super::dpor::Dpor;
 use super::iterative::{Iterative, Preemptions};
 use super::pct::{DEEPEST, Pct};
+use super::portfolio::Portfolio;
 use super::pos::Pos;
 use super::random::RandomWalk;
+use super::weighted::Weighted;
 
 /// Which strategy, with what it needs to be reproduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,13 +48,17 @@ pub enum Name {
     },
     /// `pos`: partial order sampling.
     Pos,
+    /// `weighted`: the random walk weighted by what is left.
+    Weighted,
+    /// `portfolio`: several by turns.
+    Portfolio,
 }
 
 /// The depth of `pct` without a number.
 const USUAL_DEPTH: u32 = 3;
 
 /// Each name, for messages.
-pub const NAMES: &[&str] = &["dfs", "delay", "sleep", "dpor", "random", "pct:D", "pos"];
+pub const NAMES: &[&str] = &["dfs", "delay", "sleep", "dpor", "random", "pct:D", "pos", "weighted", "portfolio"];
 
 impl Config {
     /// The strategy.
@@ -66,6 +72,8 @@ impl Config {
             Name::Random => Box::new(RandomWalk::new(self.seed)),
             Name::Pct { depth } => Box::new(Pct::new(self.seed, depth)),
             Name::Pos => Box::new(Pos::new(self.seed)),
+            Name::Weighted => Box::new(Weighted::new(self.seed)),
+            Name::Portfolio => Box::new(Portfolio::new(self.seed)),
         };
         match self.executions {
             Some(executions) => Box::new(Budget::new(strategy, executions)),
@@ -80,7 +88,7 @@ impl Name {
     pub fn ends(self) -> bool {
         match self {
             Self::DepthFirst | Self::Delays | Self::SleepSets | Self::Dpor => true,
-            Self::Random | Self::Pct { .. } | Self::Pos => false,
+            Self::Random | Self::Pct { .. } | Self::Pos | Self::Weighted | Self::Portfolio => false,
         }
     }
 }
@@ -95,6 +103,8 @@ impl fmt::Display for Name {
             Self::Random => f.write_str("random"),
             Self::Pct { depth } => write!(f, "pct:{depth}"),
             Self::Pos => f.write_str("pos"),
+            Self::Weighted => f.write_str("weighted"),
+            Self::Portfolio => f.write_str("portfolio"),
         }
     }
 }
@@ -126,6 +136,8 @@ impl FromStr for Name {
             ("dpor", "") => Ok(Self::Dpor),
             ("random", "") => Ok(Self::Random),
             ("pos", "") => Ok(Self::Pos),
+            ("weighted", "") => Ok(Self::Weighted),
+            ("portfolio", "") => Ok(Self::Portfolio),
             ("pct", "") => Ok(Self::Pct { depth: USUAL_DEPTH }),
             ("pct", depth) => {
                 depth.parse().ok().filter(|depth| (1..=DEEPEST).contains(depth)).map(|depth| Self::Pct { depth }).ok_or(BadName)
@@ -142,7 +154,17 @@ mod tests {
 
     #[test]
     fn names_read_back_from_their_words() {
-        let names = [Name::DepthFirst, Name::Delays, Name::SleepSets, Name::Dpor, Name::Random, Name::Pct { depth: 5 }, Name::Pos];
+        let names = [
+            Name::DepthFirst,
+            Name::Delays,
+            Name::SleepSets,
+            Name::Dpor,
+            Name::Random,
+            Name::Pct { depth: 5 },
+            Name::Pos,
+            Name::Weighted,
+            Name::Portfolio,
+        ];
         assert_eq!(names.len(), NAMES.len());
         for name in names {
             assert_eq!(name.to_string().parse(), Ok(name));
@@ -151,6 +173,9 @@ mod tests {
         for bad in ["fast", "pct:0", "pct:99", "pct:x", "dfs:1", ""] {
             assert_eq!(bad.parse::<Name>(), Err(BadName), "{bad}");
         }
-        assert_eq!(BadName.to_string(), "no strategy has this name; there are dfs, delay, sleep, dpor, random, pct:D, pos");
+        assert_eq!(
+            BadName.to_string(),
+            "no strategy has this name; there are dfs, delay, sleep, dpor, random, pct:D, pos, weighted, portfolio"
+        );
     }
 }

@@ -31,9 +31,11 @@ pub mod depth_first;
 pub mod dpor;
 pub mod iterative;
 pub mod pct;
+pub mod portfolio;
 pub mod pos;
 pub mod random;
 pub mod replay;
+pub mod weighted;
 
 use model::event::Event;
 use model::ids::{ObjectId, ThreadId};

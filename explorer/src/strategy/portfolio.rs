@@ -1,0 +1,138 @@
+//! Several strategies by turns: what one is bad at, another is good at, and nobody knows beforehand.
+//!
+//! First schedules without and with one preemption, which hold most failures. Then, by turns in fixed shares: schedules with
+//! two and three preemptions, partial order sampling, PCT, the weighted walk, and the complete search, which on a small
+//! program comes to its end and so ends everything.
+//!
+//! Turns follow from counts alone, so a portfolio repeats itself as its members do.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use model::ids::ThreadId;
+use model::report::Coverage;
+
+use super::dpor::Dpor;
+use super::iterative::{Iterative, Preemptions};
+use super::pct::Pct;
+use super::pos::Pos;
+use super::replay::Divergence;
+use super::weighted::Weighted;
+use super::{Choice, Counts, Ending, Outcome, Pick, Point, Step, Strategy};
+
+/// How many executions the search with at most one preemption has to itself.
+const ALONE: u64 = 500;
+
+/// Several strategies by turns.
+pub struct Portfolio {
+    members: Vec<Member>,
+    /// Whose turn it is.
+    current: usize,
+    /// Executions of the current exploration.
+    counts: Counts,
+    /// The best of what members cover that have come to their end.
+    covered: Option<Coverage>,
+    complete: bool,
+}
+
+struct Member {
+    strategy: Box<dyn Strategy>,
+    /// How many turns it has where others have as many as their share is.
+    share: u64,
+    turns: u64,
+    done: bool,
+}
+
+impl Portfolio {
+    /// The usual members; samplers get seeds that follow from this one.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        let member = |strategy: Box<dyn Strategy>, share| Member { strategy, share, turns: 0, done: false };
+        let members = alloc::vec![
+            member(Box::new(Iterative::new(Preemptions::AtMost(3))), 2),
+            member(Box::new(Pos::new(seed)), 2),
+            member(Box::new(Pct::new(seed.wrapping_add(1), 3)), 2),
+            member(Box::new(Weighted::new(seed.wrapping_add(2))), 1),
+            member(Box::new(Dpor::new()), 3),
+        ];
+        Self { members, current: 0, counts: Counts::default(), covered: None, complete: false }
+    }
+
+    /// The member with the fewest turns for its share; the first one has some to itself.
+    fn next(&self) -> Option<usize> {
+        let first = &self.members[0];
+        if !first.done && first.turns < ALONE && !matches!(first.strategy.coverage(), Coverage::Preemptions(1..)) {
+            return Some(0);
+        }
+        let waiting = self.members.iter().enumerate().filter(|(_, member)| !member.done);
+        // The turns to itself do not count against the first.
+        let turns = |at: usize, member: &Member| if at == 0 { member.turns.saturating_sub(ALONE) } else { member.turns };
+        waiting.min_by_key(|&(at, member)| turns(at, member) * 6 / member.share).map(|(at, _)| at)
+    }
+}
+
+impl Strategy for Portfolio {
+    fn name(&self) -> &'static str {
+        "portfolio"
+    }
+
+    fn begin(&mut self) -> bool {
+        while !self.complete {
+            let Some(at) = self.next() else { return false };
+            let member = &mut self.members[at];
+            if member.strategy.begin() {
+                member.turns += 1;
+                self.current = at;
+                return true;
+            }
+            member.done = true;
+            let coverage = member.strategy.coverage();
+            self.complete |= coverage == Coverage::All;
+            if self.complete || self.covered.is_none() {
+                self.covered = Some(coverage);
+            }
+        }
+        false
+    }
+
+    #[inline]
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        self.members[self.current].strategy.choose(point)
+    }
+
+    fn pick(&mut self, pick: &Pick<'_>) -> u32 {
+        self.members[self.current].strategy.pick(pick)
+    }
+
+    #[inline]
+    fn executed(&mut self, step: &Step) {
+        self.members[self.current].strategy.executed(step);
+    }
+
+    fn released(&mut self, thread: ThreadId, lock: u64) {
+        self.members[self.current].strategy.released(thread, lock);
+    }
+
+    fn end(&mut self, ending: &Ending<'_>) {
+        let strategy = &mut self.members[self.current].strategy;
+        strategy.end(ending);
+        self.counts.add(if strategy.divergence().is_some() { Outcome::Diverged } else { ending.outcome });
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    fn coverage(&self) -> Coverage {
+        let bounded = self.members.first().map(|first| first.strategy.coverage());
+        let bounded = bounded.filter(|coverage| matches!(coverage, Coverage::Preemptions(_)));
+        match self.covered {
+            Some(Coverage::All) => Coverage::All,
+            _ => bounded.unwrap_or(Coverage::Partial(self.counts.schedules)),
+        }
+    }
+
+    fn divergence(&self) -> Option<Divergence> {
+        self.members[self.current].strategy.divergence()
+    }
+}

@@ -95,7 +95,9 @@ pub(crate) fn location(found: &FoundFailure, sources: &Sources<'_>) -> String {
 }
 
 fn notes(explored: &Explored, task: &Task<'_>) -> Vec<String> {
-    let mut notes = explored.found.remarks.clone();
+    // Of several drivers, the last is the one that the result comes from.
+    let (drivers, mut notes): (Vec<_>, Vec<_>) = explored.found.remarks.iter().cloned().partition(|remark| remark.starts_with("driver "));
+    notes.extend(drivers.into_iter().next_back());
     notes.extend(NOTES.iter().filter(|(note, _)| explored.notes & note.bit() != 0).map(|(_, text)| (*text).to_owned()));
     notes.extend(explored.found.divergence.as_ref().map(|text| format!("an execution did not repeat: {text}")));
     if explored.timed_out {

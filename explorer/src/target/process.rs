@@ -98,11 +98,20 @@ fn prepare(page: i32) -> io::Result<()> {
 
 /// Kills a process of the target's.
 pub fn kill(process: u32) {
+    signal(process, libc::SIGKILL);
+}
+
+/// Asks the engine in the target to end the execution that it runs.
+pub fn interrupt(process: u32) {
+    signal(process, libc::SIGXCPU);
+}
+
+fn signal(process: u32, signal: i32) {
     if let Ok(process) = libc::pid_t::try_from(process)
         && process > 0
     {
-        // SAFETY: sends a signal to a child's child that the engine has just named.
-        unsafe { libc::kill(process, libc::SIGKILL) };
+        // SAFETY: sends a signal to a child, or to its child that the engine has just named.
+        unsafe { libc::kill(process, signal) };
     }
 }
 

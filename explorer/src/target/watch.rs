@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::found::Found;
 use super::page::{Phase, Word};
-use super::process::{Program, Target, kill, start};
+use super::process::{Program, Target, interrupt, kill, start};
 use super::setup::Setup;
 use crate::strategy::Counts;
 
@@ -84,6 +84,7 @@ pub fn run(program: &Program, setup: &Setup, limits: Limits, show: &mut dyn FnMu
     let mut pause = Duration::from_micros(200);
     let mut last = (0, Instant::now());
     let mut timed_out = false;
+    let (mut hangs, mut hung_at) = (0, 0);
     let status = loop {
         if let Some(status) = target.child.try_wait()? {
             break status;
@@ -95,7 +96,9 @@ pub fn run(program: &Program, setup: &Setup, limits: Limits, show: &mut dyn FnMu
         if moved != last.0 {
             last = (moved, Instant::now());
         } else if last.1.elapsed() > limits.step {
-            end_execution(&mut target)?;
+            hangs = if hung_at == moved { hangs + 1 } else { 1 };
+            hung_at = moved;
+            end_execution(&mut target, hangs)?;
             last.1 = Instant::now();
         }
         if limits.whole.is_some_and(|whole| begin.elapsed() > whole) {
@@ -110,12 +113,17 @@ pub fn run(program: &Program, setup: &Setup, limits: Limits, show: &mut dyn FnMu
     conclude(&target, status, begin.elapsed(), timed_out)
 }
 
-/// Ends the execution that hangs: its child, or, where there is none, the target.
-fn end_execution(target: &mut Target) -> io::Result<()> {
+/// Ends the execution that hangs: kills its child, or, where there is none, asks the engine to, and kills the target when
+/// that does not help.
+fn end_execution(target: &mut Target, hangs: u32) -> io::Result<()> {
     match u32::try_from(target.word(Word::Child)) {
         Ok(child) if child > 0 => {
             target.set_word(Word::Killed, target.word(Word::Executions))?;
             kill(child);
+            Ok(())
+        }
+        _ if hangs == 1 => {
+            interrupt(target.child.id());
             Ok(())
         }
         _ => target.child.kill(),

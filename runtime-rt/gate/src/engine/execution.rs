@@ -89,6 +89,8 @@ pub(crate) enum Ended {
     Diverged,
     /// It needs more parked threads and must be run again with them.
     NeedLenders,
+    /// The restore driver cannot run this program, for this reason.
+    NeedFork(&'static str),
 }
 
 /// Runs one execution to its end. Does not tell the strategy of the end: the caller does, when the process survives it.
@@ -161,6 +163,7 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
         }
         Stop::Failed(failed) => Err(Ended::Failed(failed)),
         Stop::NeedLenders => Err(Ended::NeedLenders),
+        Stop::NeedFork(why) => Err(Ended::NeedFork(why)),
     }
 }
 

@@ -11,14 +11,15 @@ use explorer::strategy::replay::{Discipline, Expected, Replay, What};
 use explorer::strategy::{Ending, Outcome, Strategy};
 use explorer::target::found::{TakenStep, minimized_text};
 use explorer::target::page::{Phase, Word};
-use explorer::target::setup::{Driver, Setup};
+use explorer::target::setup::Setup;
 use model::ids::ThreadId;
 use model::report::FailureKind;
 
+use super::driver::{self, InUse};
 use super::execution::Ended;
 use super::failure::Classes;
 use super::fiber::Engine;
-use super::{arena, control, fork, lenders, output};
+use super::{arena, control, lenders, output};
 
 /// Parked threads to begin with.
 const LENDERS_FIRST: usize = 8;
@@ -28,12 +29,12 @@ pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
     control::set(Word::Phase, Phase::Exploring as u64);
     output::keep();
     lenders::ensure(&mut engine.lenders.borrow_mut(), LENDERS_FIRST);
-    choose_driver(setup.driver);
+    let mut driver = driver::begin(engine, setup.driver);
     let begin = now();
     let mut classes = Classes::default();
     let strategy = loop {
         let mut strategy = build(engine, setup);
-        if explore_once(engine, setup, &mut *strategy, &mut classes) {
+        if explore_once(engine, setup, &mut driver, &mut *strategy, &mut classes) {
             break strategy;
         }
         control::add(Word::Restarts, 1);
@@ -42,19 +43,10 @@ pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
     control::set(Word::Nanoseconds, now().saturating_sub(begin));
     conclude(&*strategy, &classes);
     if setup.replay.is_none() {
-        simplify(engine, setup, &classes);
+        simplify(engine, setup, driver, &classes);
     }
     control::set(Word::Phase, Phase::Ended as u64);
     crate::sys::call::exit_process(0)
-}
-
-fn choose_driver(wish: Driver) {
-    control::set(Word::Driver, 1);
-    let why = match wish {
-        Driver::Fork => "asked for",
-        Driver::Auto | Driver::Restore => "the only one built in",
-    };
-    remark(&alloc::format!("driver fork: {why}"));
 }
 
 fn build(engine: &Engine, setup: &Setup) -> Box<dyn Strategy> {
@@ -84,29 +76,32 @@ fn points(steps: &[TakenStep]) -> Vec<Vec<u64>> {
     points
 }
 
-/// One pass over the schedules; `false` when it found more shared memory and must begin anew.
-fn explore_once(engine: &Engine, setup: &Setup, strategy: &mut dyn Strategy, classes: &mut Classes) -> bool {
+/// One pass over the schedules; `false` when it found more shared memory, or that it needs more parked threads or another
+/// driver, and must begin anew.
+fn explore_once(engine: &Engine, setup: &Setup, driver: &mut InUse, strategy: &mut dyn Strategy, classes: &mut Classes) -> bool {
     while control::get(Word::Stop) == 0 && strategy.begin() {
         output::clear();
-        let mut ended = Ended::NeedLenders;
-        while ended == Ended::NeedLenders {
-            control::add(Word::Executions, 1);
-            ended = fork::execute(engine, strategy, setup.steps);
-            if ended == Ended::NeedLenders {
-                if !lend_more(engine) {
+        control::add(Word::Executions, 1);
+        let ended = driver::execute(engine, *driver, strategy, setup.steps);
+        match ended {
+            Ended::NeedLenders => {
+                if !driver::lend_more(engine, *driver) {
                     control::broken("the system allows no more threads");
                 }
-                // The strategy has seen part of an execution; it repeats that part.
-                strategy.end(&Ending { outcome: Outcome::Abandoned, pending: &[] });
                 return false;
             }
+            Ended::NeedFork(why) => {
+                *driver = driver::fall_back(engine, why);
+                return false;
+            }
+            _ => {}
         }
         let outcome = match &ended {
             Ended::Passed => Outcome::Passed,
             Ended::Failed(_) => Outcome::Failed,
             Ended::Cut(_) => Outcome::Cut,
             Ended::Abandoned => Outcome::Abandoned,
-            Ended::Diverged | Ended::NeedLenders => Outcome::Diverged,
+            Ended::Diverged | Ended::NeedLenders | Ended::NeedFork(_) => Outcome::Diverged,
         };
         if let Ended::Failed(failed) | Ended::Cut(failed) = &ended {
             classes.add(failed, output::tail, || engine.recorder.borrow().taken());
@@ -122,7 +117,7 @@ fn explore_once(engine: &Engine, setup: &Setup, strategy: &mut dyn Strategy, cla
 }
 
 /// Makes the schedules of failures simple, those of the first classes.
-fn simplify(engine: &Engine, setup: &Setup, classes: &Classes) {
+fn simplify(engine: &Engine, setup: &Setup, driver: InUse, classes: &Classes) {
     const CLASSES: usize = 10;
     const REPLAYS: u32 = 200;
     for (index, class) in classes.list.iter().enumerate().take(CLASSES).filter(|(_, class)| class.kind != FailureKind::StepLimit) {
@@ -133,7 +128,7 @@ fn simplify(engine: &Engine, setup: &Setup, classes: &Classes) {
                 return None;
             }
             control::add(Word::Executions, 1);
-            match fork::execute(engine, &mut strategy, setup.steps) {
+            match driver::execute(engine, driver, &mut strategy, setup.steps) {
                 Ended::Failed(failed) if failed.same_class(class) => {
                     let recorder = engine.recorder.borrow();
                     taken.push((recorder.traced(), recorder.taken()));
@@ -150,12 +145,6 @@ fn simplify(engine: &Engine, setup: &Setup, classes: &Classes) {
             control::report(&minimized_text(index, steps));
         }
     }
-}
-
-fn lend_more(engine: &Engine) -> bool {
-    let mut lenders = engine.lenders.borrow_mut();
-    let before = lenders.len();
-    lenders::ensure(&mut lenders, before * 2) > before
 }
 
 fn publish(strategy: &dyn Strategy) {

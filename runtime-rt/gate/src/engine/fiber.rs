@@ -15,6 +15,7 @@ use super::circle::Circle;
 use super::execution::Recorder;
 use super::failure::Failed;
 use super::lenders::Lender;
+use super::restore::Restorer;
 use crate::gate::ask::{Ask, Request};
 use crate::gate::model::Model;
 use crate::gate::shadow::Shadow;
@@ -78,6 +79,8 @@ pub(crate) enum Stop {
     Failed(Failed),
     /// There is no parked thread left to lend its stack.
     NeedLenders,
+    /// The program does what the restore driver cannot undo.
+    NeedFork(&'static str),
 }
 
 /// How the program's `main` is called.
@@ -99,6 +102,8 @@ pub(crate) struct Engine {
     pub(crate) main: Main,
     /// The initial thread's own TLS block and stack.
     pub(crate) initial: Lender,
+    /// Some address of the engine's own stack.
+    pub(crate) own_stack: Cell<usize>,
     /// Where the engine stands while a fiber runs.
     home: Cell<StackPointer>,
     /// Who runs, or ran last.
@@ -118,6 +123,8 @@ pub(crate) struct Engine {
     pub(crate) shadow: RefCell<Shadow>,
     /// What happened so far in it.
     pub(crate) recorder: RefCell<Recorder>,
+    /// What the restore driver puts back.
+    pub(crate) restorer: Restorer,
     /// Why the fiber that ran last stopped.
     stop: RefCell<Stop>,
     /// What the model answers to the request of the fiber that runs next.
@@ -150,6 +157,7 @@ impl Engine {
         let engine = Box::leak(Box::new(Self {
             main,
             initial,
+            own_stack: Cell::new(0),
             home: Cell::new(StackPointer(0)),
             current: Cell::new(ThreadId(0)),
             active: Cell::new(false),
@@ -159,6 +167,7 @@ impl Engine {
             model: RefCell::default(),
             shadow: RefCell::default(),
             recorder: RefCell::default(),
+            restorer: Restorer::default(),
             stop: RefCell::default(),
             reply: Cell::new(0),
         }));
@@ -176,6 +185,21 @@ impl Engine {
     #[inline]
     pub(crate) fn with_current<T>(&self, look: impl FnOnce(&Fiber) -> T) -> T {
         look(&self.fibers.borrow()[self.current.get().index()])
+    }
+
+    /// The byte that tells whether a fiber runs: 1 dispatches system calls to us, 0 lets them through.
+    pub(crate) fn selector(&self) -> usize {
+        self.active.as_ptr().expose_provenance()
+    }
+
+    /// In a signal handler: what it does is the engine's doing. Whether a fiber ran.
+    pub(crate) fn suspend(&self) -> bool {
+        self.active.replace(false)
+    }
+
+    /// At the end of a signal handler: as it was.
+    pub(crate) fn go_on(&self, ran: bool) {
+        self.active.set(ran);
     }
 
     /// In the engine: lets a fiber run until it comes back. `reply` is what its request is answered with.
@@ -212,6 +236,7 @@ impl Engine {
 
     /// In a fiber: goes to the engine, and comes back when the engine resumes it.
     pub(crate) fn leave(&self, stop: Stop) -> i32 {
+        self.active.set(false);
         *self.stop.borrow_mut() = stop;
         let own = self.with_current(|fiber| fiber.stack.as_ptr());
         // SAFETY: the engine stands at `home`, and the fiber is boxed: its cell does not move.

@@ -63,12 +63,7 @@ fn died(engine: &Engine, status: i32) -> Failed {
     if libc::WIFSIGNALED(status) {
         let signal = libc::WTERMSIG(status);
         if signal == libc::SIGKILL && control::get(Word::Killed) == control::get(Word::Executions) {
-            return Failed::new(
-                FailureKind::StepLimit,
-                thread,
-                site,
-                "the program neither ended nor reached a scheduling point within the time limit",
-            );
+            return super::signals::hung(thread, site);
         }
         return Failed::new(FailureKind::Signal, thread, site, &super::signals::message(signal, None));
     }

@@ -21,6 +21,8 @@ pub(crate) struct Lender {
     pub(crate) tls: TlsBase,
     /// The end of its free stack.
     pub(crate) stack: usize,
+    /// Its number for the kernel.
+    pub(crate) task: usize,
     /// Its identity for the C library.
     pub(crate) identity: libc::pthread_t,
 }
@@ -28,6 +30,7 @@ pub(crate) struct Lender {
 /// Where a new thread leaves what it lends, one at a time.
 static TLS: AtomicUsize = AtomicUsize::new(0);
 static STACK: AtomicUsize = AtomicUsize::new(0);
+static TASK: AtomicUsize = AtomicUsize::new(0);
 
 /// Left free below the parked frame: more than the red zone.
 const GAP: usize = 512;
@@ -55,7 +58,7 @@ pub(crate) fn ensure(lenders: &mut Vec<Lender>, count: usize) -> usize {
         while TLS.load(Acquire) == 0 {
             call::yield_processor();
         }
-        lenders.push(Lender { tls: TlsBase(TLS.load(Relaxed)), stack: STACK.load(Relaxed), identity });
+        lenders.push(Lender { tls: TlsBase(TLS.load(Relaxed)), stack: STACK.load(Relaxed), task: TASK.load(Relaxed), identity });
     }
     call::restore_signals(before);
     lenders.len()
@@ -64,6 +67,33 @@ pub(crate) fn ensure(lenders: &mut Vec<Lender>, count: usize) -> usize {
 extern "C" fn park(_: *mut c_void) -> *mut c_void {
     let here = 0_u8;
     STACK.store((&raw const here).expose_provenance() - GAP - 256, Relaxed);
+    TASK.store(call::task(), Relaxed);
     TLS.store(tls_base().0, Release);
     call::sleep_for_ever()
+}
+
+/// Waits until all of them sleep in the kernel, where they write to no memory; `false` when one never does.
+pub(crate) fn all_asleep(lenders: &[Lender]) -> bool {
+    const TRIES: u32 = 100_000;
+    lenders.iter().all(|lender| {
+        (0..TRIES).any(|_| {
+            let asleep = is_asleep(lender.task);
+            if !asleep {
+                call::yield_processor();
+            }
+            asleep
+        })
+    })
+}
+
+fn is_asleep(task: usize) -> bool {
+    let path = alloc::format!("/proc/self/task/{task}/stat\0");
+    let Ok(path) = core::ffi::CStr::from_bytes_with_nul(path.as_bytes()) else { return false };
+    let Ok(file) = call::open(path) else { return false };
+    let mut text = [0_u8; 256];
+    let length = call::read(file, &mut text).unwrap_or(0);
+    call::close(file);
+    // The state follows the name, which is in parentheses and may contain anything.
+    let end = text[..length].iter().rposition(|&byte| byte == b')');
+    end.and_then(|end| text.get(end + 2)) == Some(&b'S')
 }

@@ -2,13 +2,16 @@
 //!
 //! From start to end: `start` takes over before `main`; `control` is the page shared with the `atomfix` process; `lenders`
 //! are parked threads that lend their TLS blocks and stacks; `fiber` is a program thread on a lent stack; `execution` runs
-//! one execution; `explore` runs them all, by forking (`fork`) or by restoring (`restore`); `failure` says what went wrong, `circle` finds
+//! one execution; `explore` runs them all, by a `driver`: forking (`fork`) or restoring (`restore`, with
+//! `dispatch` for system calls); `failure` says what went wrong, `circle` finds
 //! spin loops, `output` keeps what the program prints.
 //! `arena` is the engine's memory, `heap` the program's.
 
 pub(crate) mod arena;
 pub(crate) mod circle;
 pub(crate) mod control;
+pub(crate) mod dispatch;
+pub(crate) mod driver;
 pub(crate) mod execution;
 pub(crate) mod explore;
 pub(crate) mod failure;
@@ -17,5 +20,6 @@ pub(crate) mod fork;
 pub(crate) mod heap;
 pub(crate) mod lenders;
 pub(crate) mod output;
+pub(crate) mod restore;
 pub(crate) mod signals;
 pub(crate) mod start;

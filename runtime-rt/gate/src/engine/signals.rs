@@ -5,13 +5,14 @@
 use alloc::string::String;
 use core::ffi::c_void;
 
+use model::ids::{SiteKey, ThreadId};
 use model::report::FailureKind;
 
-use super::control;
 use super::failure::Failed;
-use super::fiber::{Stop, running};
+use super::fiber::{Stop, installed, running};
+use super::{control, dispatch};
 use crate::sys::memory::{Sharing, map};
-use crate::sys::real::{Real, real};
+use crate::sys::signal;
 
 const STACK_BYTES: usize = 1 << 16;
 
@@ -24,7 +25,8 @@ const DEADLY: [(i32, &str); 6] = [
     (libc::SIGABRT, "SIGABRT"),
 ];
 
-pub(crate) static SIGACTION: Real = Real::new(c"sigaction");
+/// What `atomfix` sends when nothing moves.
+const HUNG: i32 = libc::SIGXCPU;
 
 /// Installs the handlers.
 pub(crate) fn install() {
@@ -33,12 +35,10 @@ pub(crate) fn install() {
     // SAFETY: the stack is mapped and never unmapped.
     unsafe { libc::sigaltstack(&raw const stack, core::ptr::null_mut()) };
     for (signal, _) in DEADLY {
-        // SAFETY: all zeroes are a valid action.
-        let mut action: libc::sigaction = unsafe { core::mem::zeroed() };
-        action.sa_sigaction = on_signal as extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void) as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-        real!(SIGACTION, fn(i32, *const libc::sigaction, *mut libc::sigaction) -> i32, signal, &raw const action, core::ptr::null_mut());
+        signal::install(signal, on_signal);
     }
+    signal::install(HUNG, on_hang);
+    signal::install(libc::SIGSYS, on_system_call);
 }
 
 /// What a deadly signal says.
@@ -57,12 +57,48 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, _: *mut c_void)
     let info = unsafe { &*info };
     // SAFETY: every deadly signal has an address field, if of no meaning.
     let address = unsafe { info.si_addr() }.addr();
-    match running() {
-        Some(engine) => {
-            let site = engine.with_current(|fiber| fiber.last_site.get());
-            let failed = Failed::new(FailureKind::Signal, Some(engine.current()), site, &message(signal, Some(address)));
-            engine.leave_for_good(Stop::Failed(failed))
-        }
-        None => control::broken(&alloc::format!("signal {signal} inside the engine, at address {address:#x}")),
+    let Some(engine) = installed() else { control::broken("a signal before the engine is installed") };
+    let ran = engine.suspend();
+    if signal == libc::SIGSEGV && engine.restorer.touch(address) {
+        engine.go_on(ran);
+        return;
     }
+    if !ran {
+        control::broken(&alloc::format!("signal {signal} inside the engine, at address {address:#x}"));
+    }
+    let site = engine.with_current(|fiber| fiber.last_site.get());
+    let failed = Failed::new(FailureKind::Signal, Some(engine.current()), site, &message(signal, Some(address)));
+    engine.leave_for_good(Stop::Failed(failed))
+}
+
+/// `atomfix` has seen no step for too long.
+extern "C" fn on_hang(_: i32, _: *mut libc::siginfo_t, _: *mut c_void) {
+    if let Some(engine) = running() {
+        engine.suspend();
+        let site = engine.with_current(|fiber| fiber.last_site.get());
+        engine.leave_for_good(Stop::Failed(hung(Some(engine.current()), site)))
+    }
+}
+
+/// That nothing moved.
+pub(crate) fn hung(thread: Option<ThreadId>, site: Option<SiteKey>) -> Failed {
+    let message = "the program neither ended nor reached a scheduling point within the time limit";
+    Failed::new(FailureKind::StepLimit, thread, site, message)
+}
+
+/// A system call of the program, under the restore driver.
+extern "C" fn on_system_call(_: i32, _: *mut libc::siginfo_t, context: *mut c_void) {
+    let Some(engine) = running() else { control::broken("a system call of the engine's own was caught") };
+    engine.suspend();
+    // SAFETY: the kernel passes a valid `ucontext_t`.
+    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let argument = |register: i32| {
+        let value = usize::try_from(register).ok().and_then(|at| registers.get(at)).copied().unwrap_or(0);
+        usize::try_from(value.cast_unsigned()).unwrap_or(0)
+    };
+    let arguments = [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX, libc::REG_R10, libc::REG_R8, libc::REG_R9].map(argument);
+    const RAX: usize = libc::REG_RAX.cast_unsigned() as usize;
+    let result = dispatch::handle(engine, registers[RAX], arguments);
+    registers[RAX] = result as i64;
+    engine.go_on(true);
 }

@@ -78,9 +78,10 @@ fn take_over(main: Main) -> ! {
     let here = 0_u8;
     // Fibers of the initial thread begin below this frame, which is never left.
     let stack = (&raw const here).expose_provenance() - 4096;
+    grow_stack(stack);
     // SAFETY: asks for the caller's own identity.
     let identity = unsafe { libc::pthread_self() };
-    Engine::install(main, Lender { tls: tls_base(), stack, identity });
+    Engine::install(main, Lender { tls: tls_base(), stack, task: 0, identity });
     if crate::interpose::threads::created_early() {
         control::note(Note::EarlyThread);
     }
@@ -93,8 +94,19 @@ fn take_over(main: Main) -> ! {
     control::broken("the engine came to an end")
 }
 
+/// The initial stack grows by faults, which must not happen while it is write-protected: takes what a fiber may need now.
+fn grow_stack(top: usize) {
+    const BYTES: usize = 4 << 20;
+    let lowest: *const u8 = core::ptr::with_exposed_provenance(top - BYTES);
+    // SAFETY: within the limit that the kernel sets for stacks, below anything that is in use.
+    unsafe { lowest.read_volatile() };
+}
+
 extern "C" fn on_own_stack() -> ! {
     let Some(engine) = super::fiber::installed() else { control::broken("the engine is not installed") };
+    let here = 0_u8;
+    engine.own_stack.set((&raw const here).expose_provenance());
+    crate::interpose::look_up_all();
     signals::install();
     match control::setup() {
         Some(setup) => explore::explore(engine, &setup),

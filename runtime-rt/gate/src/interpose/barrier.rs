@@ -17,6 +17,9 @@ static INIT: Real = Real::new(c"pthread_barrier_init");
 static DESTROY: Real = Real::new(c"pthread_barrier_destroy");
 static WAIT: Real = Real::new(c"pthread_barrier_wait");
 
+/// All of them.
+pub(super) static REALS: &[&Real] = &[&INIT, &DESTROY, &WAIT];
+
 export! {
     fn pthread_barrier_init(barrier: *mut Barrier, attributes: *const Attributes, count: c_uint) -> c_int {
         if let Some(engine) = running() {

@@ -22,6 +22,9 @@ static CLOCK_WAIT: Real = Real::new(c"pthread_cond_clockwait");
 static SIGNAL: Real = Real::versioned(c"pthread_cond_signal", c"GLIBC_2.3.2");
 static BROADCAST: Real = Real::versioned(c"pthread_cond_broadcast", c"GLIBC_2.3.2");
 
+/// All of them.
+pub(super) static REALS: &[&Real] = &[&INIT, &DESTROY, &WAIT, &TIMED_WAIT, &CLOCK_WAIT, &SIGNAL, &BROADCAST];
+
 /// Releases the mutex and joins the waiters; waits to be woken or timed out; takes the mutex again.
 fn wait(engine: &Engine, condition: *mut Condition, mutex: *mut Mutex, until: Until) -> c_int {
     let site = engine.take_site();

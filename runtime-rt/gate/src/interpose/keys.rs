@@ -12,6 +12,9 @@ static CREATE: Real = Real::new(c"pthread_key_create");
 static DELETE: Real = Real::new(c"pthread_key_delete");
 static AT_EXIT: Real = Real::new(c"__cxa_thread_atexit_impl");
 
+/// All of them.
+pub(super) static REALS: &[&Real] = &[&CREATE, &DELETE, &AT_EXIT];
+
 /// As many as the C library has.
 const KEYS: usize = 1024;
 /// How often the C library runs destructors that leave new values behind.

@@ -81,3 +81,23 @@ fn set_errno(error: c_int) {
     // SAFETY: as above.
     unsafe { place.write(error) };
 }
+
+/// Looks up all of the C library's functions behind ours, so that no execution has to.
+pub(crate) fn look_up_all() {
+    let all = [
+        barrier::REALS,
+        condition::REALS,
+        keys::REALS,
+        mutex::REALS,
+        once::REALS,
+        process::REALS,
+        rwlock::REALS,
+        semaphore::REALS,
+        spin::REALS,
+        threads::REALS,
+        time::REALS,
+    ];
+    for real in all.into_iter().flatten() {
+        real.address();
+    }
+}

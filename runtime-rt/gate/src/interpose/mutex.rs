@@ -23,6 +23,9 @@ static TIMED_LOCK: Real = Real::new(c"pthread_mutex_timedlock");
 static CLOCK_LOCK: Real = Real::new(c"pthread_mutex_clocklock");
 static UNLOCK: Real = Real::new(c"pthread_mutex_unlock");
 
+/// All of them.
+pub(super) static REALS: &[&Real] = &[&INIT, &DESTROY, &LOCK, &TRY_LOCK, &TIMED_LOCK, &CLOCK_LOCK, &UNLOCK];
+
 /// Where the C library keeps a mutex's kind.
 const KIND_AT: usize = 16;
 

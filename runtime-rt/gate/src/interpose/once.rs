@@ -14,6 +14,9 @@ type Routine = extern "C" fn();
 
 static ONCE: Real = Real::new(c"pthread_once");
 
+/// All of them.
+pub(super) static REALS: &[&Real] = &[&ONCE];
+
 /// What the C library keeps in the storage when the routine has run.
 const DONE: c_int = 2;
 

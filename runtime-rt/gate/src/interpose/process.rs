@@ -27,6 +27,10 @@ static SPAWN_BY_NAME: Real = Real::new(c"posix_spawnp");
 static FINALIZE: Real = Real::new(c"__cxa_finalize");
 static FLUSH: Real = Real::new(c"fflush");
 
+/// All of them.
+pub(super) static REALS: &[&Real] =
+    &[&EXIT, &QUICK_EXIT, &ABORT, &RAISE, &ASSERT, &FORK, &VFORK, &SYSTEM, &POPEN, &SPAWN, &SPAWN_BY_NAME, &FINALIZE, &FLUSH];
+
 /// In a fiber that ends the process: runs what `exit` runs, as far as it is registered with the C library.
 pub(crate) fn run_exit_handlers() {
     real!(FINALIZE, fn(*mut c_void), core::ptr::null_mut());

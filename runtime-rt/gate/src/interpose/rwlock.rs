@@ -21,6 +21,9 @@ static TRY_WRITE: Real = Real::new(c"pthread_rwlock_trywrlock");
 static TIMED_WRITE: Real = Real::new(c"pthread_rwlock_timedwrlock");
 static UNLOCK: Real = Real::new(c"pthread_rwlock_unlock");
 
+/// All of them.
+pub(super) static REALS: &[&Real] = &[&INIT, &READ, &TRY_READ, &TIMED_READ, &WRITE, &TRY_WRITE, &TIMED_WRITE, &UNLOCK];
+
 const KIND: LockKind = LockKind::ReadWrite;
 
 export! {

@@ -18,6 +18,9 @@ static CLOCK_WAIT: Real = Real::new(c"sem_clockwait");
 static POST: Real = Real::new(c"sem_post");
 static GET: Real = Real::new(c"sem_getvalue");
 
+/// All of them.
+pub(super) static REALS: &[&Real] = &[&INIT, &WAIT, &TRY_WAIT, &TIMED_WAIT, &CLOCK_WAIT, &POST, &GET];
+
 /// The count that the C library's initialization has left in the storage.
 fn initial(semaphore: *const Semaphore) -> u32 {
     peek(semaphore, 0).cast_unsigned()

@@ -16,6 +16,9 @@ static LOCK: Real = Real::new(c"pthread_spin_lock");
 static TRY_LOCK: Real = Real::new(c"pthread_spin_trylock");
 static UNLOCK: Real = Real::new(c"pthread_spin_unlock");
 
+/// All of them.
+pub(super) static REALS: &[&Real] = &[&INIT, &LOCK, &TRY_LOCK, &UNLOCK];
+
 const KIND: LockKind = LockKind::Normal;
 
 export! {

@@ -24,6 +24,9 @@ static EXIT: Real = Real::new(c"pthread_exit");
 static CANCEL: Real = Real::new(c"pthread_cancel");
 static KILL: Real = Real::new(c"pthread_kill");
 
+/// All of them.
+pub(super) static REALS: &[&Real] = &[&JOIN, &TRY_JOIN, &DETACH, &EXIT, &CANCEL, &KILL];
+
 type Function = extern "C" fn(*mut c_void) -> *mut c_void;
 type Attributes = libc::pthread_attr_t;
 

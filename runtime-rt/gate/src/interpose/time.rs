@@ -16,6 +16,9 @@ static USLEEP: Real = Real::new(c"usleep");
 static SLEEP: Real = Real::new(c"sleep");
 static YIELD: Real = Real::new(c"sched_yield");
 
+/// All of them.
+pub(super) static REALS: &[&Real] = &[&GET_TIME, &GET_TIME_OF_DAY, &TIME, &NANOSLEEP, &CLOCK_NANOSLEEP, &USLEEP, &SLEEP, &YIELD];
+
 fn now(engine: &Engine) -> (i64, i64) {
     engine.with_current(|fiber| fiber.circle.borrow_mut().look_at_clock());
     let Nanoseconds(now) = engine.model.borrow().now();

@@ -34,3 +34,22 @@ pub(crate) fn map_file(descriptor: i32, bytes: usize) -> Result<usize, Errno> {
     // SAFETY: a new mapping touches no existing memory.
     unsafe { system_call(libc::SYS_mmap, [0, bytes, protection, word(libc::MAP_SHARED), word(descriptor), 0]) }
 }
+
+/// What may be done with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protection {
+    /// Reading only: writes fault.
+    Read,
+    /// Reading and writing.
+    ReadWrite,
+}
+
+/// Changes what may be done with memory.
+pub(crate) fn protect(start: usize, length: usize, protection: Protection) -> Result<(), Errno> {
+    let protection = match protection {
+        Protection::Read => libc::PROT_READ,
+        Protection::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
+    };
+    // SAFETY: writes to read-only memory fault, which the engine's handler answers; content stays as it is.
+    unsafe { system_call(libc::SYS_mprotect, [start, length, word(protection), 0, 0, 0]) }.map(|_| ())
+}

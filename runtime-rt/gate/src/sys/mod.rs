@@ -4,4 +4,5 @@ pub(crate) mod call;
 pub(crate) mod maps;
 pub(crate) mod memory;
 pub(crate) mod real;
+pub(crate) mod signal;
 pub(crate) mod switch;

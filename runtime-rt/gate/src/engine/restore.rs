@@ -1,0 +1,115 @@
+//! The restore driver: one process runs all executions; before each, the memory that the last ones wrote to is put back.
+//!
+//! Every private writable mapping is write-protected once. The first write to a page faults: its content is kept, and it
+//! stays writable from then on, to be copied back before every further execution. What the kernel keeps is not put back,
+//! so system calls are looked at (`dispatch`): an execution that makes one which leaves traces ends, and the exploration
+//! begins anew with the fork driver.
+//!
+//! Not restored: the engine's own stack and its shared mappings.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::cell::{Cell, RefCell};
+
+use explorer::strategy::Strategy;
+use explorer::target::page::Word;
+
+use super::control;
+use super::execution::{self, Ended};
+use super::fiber::Engine;
+use crate::sys::maps::{Mapping, mappings};
+use crate::sys::memory::{Protection, protect};
+
+const PAGE: usize = 4096;
+/// With more pages than this, copying them back costs more than a fork.
+const MOST_PAGES: usize = 4000;
+
+/// A page that some execution has written to.
+struct Dirty {
+    page: usize,
+    clean: Box<[u64; PAGE / 8]>,
+}
+
+/// What is protected and what was written.
+#[derive(Default)]
+pub(crate) struct Restorer {
+    /// Protected mappings, in ascending order; empty while nothing is.
+    regions: RefCell<Vec<Mapping>>,
+    dirty: RefCell<Vec<Dirty>>,
+    full: Cell<bool>,
+}
+
+impl Restorer {
+    /// Protects all private writable memory, but for the mapping that contains `own`.
+    pub(crate) fn snapshot(&self, own: usize) -> Result<(), &'static str> {
+        let all = mappings().map_err(|_| "/proc/self/maps cannot be read")?;
+        let wanted = |mapping: &Mapping| mapping.restorable && !(mapping.start..mapping.end).contains(&own);
+        // The list is complete before anything is protected: making it writes to memory.
+        *self.regions.borrow_mut() = all.into_iter().filter(wanted).collect();
+        for region in self.regions.borrow().iter() {
+            protect(region.start, region.end - region.start, Protection::Read).map_err(|_| "memory cannot be protected")?;
+        }
+        Ok(())
+    }
+
+    /// Undoes `snapshot`, with memory as it was then.
+    pub(crate) fn release(&self) {
+        self.put_back();
+        for region in self.regions.borrow().iter() {
+            // It was writable before.
+            let _ = protect(region.start, region.end - region.start, Protection::ReadWrite);
+        }
+        self.regions.borrow_mut().clear();
+        self.dirty.borrow_mut().clear();
+    }
+
+    /// The first write to a page: keeps its content and makes it writable. `false` when the page is none of ours.
+    pub(crate) fn touch(&self, address: usize) -> bool {
+        let page = address & !(PAGE - 1);
+        let Ok(regions) = self.regions.try_borrow() else { return false };
+        if !regions.iter().any(|region| (region.start..region.end).contains(&page)) {
+            return false;
+        }
+        let Ok(mut dirty) = self.dirty.try_borrow_mut() else { return false };
+        let content: *const [u64; PAGE / 8] = core::ptr::with_exposed_provenance(page);
+        // SAFETY: a readable page of a mapping.
+        let clean = Box::new(unsafe { content.read() });
+        if protect(page, PAGE, Protection::ReadWrite).is_err() {
+            return false;
+        }
+        dirty.push(Dirty { page, clean });
+        self.full.set(dirty.len() > MOST_PAGES);
+        true
+    }
+
+    /// Touches what the kernel is about to write to: its writes do not fault.
+    pub(crate) fn touch_range(&self, address: usize, length: usize) {
+        let mut page = address & !(PAGE - 1);
+        while page < address.saturating_add(length) {
+            let known = self.dirty.borrow().iter().any(|dirty| dirty.page == page);
+            if !known {
+                self.touch(page);
+            }
+            page += PAGE;
+        }
+    }
+
+    fn put_back(&self) {
+        for dirty in self.dirty.borrow().iter() {
+            let page: *mut [u64; PAGE / 8] = core::ptr::with_exposed_provenance_mut(dirty.page);
+            // SAFETY: the page is writable since `touch`, and no fiber runs.
+            unsafe { core::ptr::copy_nonoverlapping(&raw const *dirty.clean, page, 1) };
+        }
+    }
+}
+
+/// Runs one execution in this process.
+pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) -> Ended {
+    let ended = execution::execute(engine, strategy, limit);
+    engine.restorer.put_back();
+    control::set(Word::RestoredPages, engine.restorer.dirty.borrow().len() as u64);
+    if engine.restorer.full.get() && ended != Ended::NeedLenders {
+        return Ended::NeedFork("executions write to too many pages");
+    }
+    ended
+}

@@ -103,13 +103,6 @@ pub(crate) fn bodies(module: Module<'_>) -> Result<Vec<Body<'_>>, PassError> {
         .collect())
 }
 
-impl Body<'_> {
-    /// Whether it has anything to instrument.
-    pub(crate) fn has_sites(&self) -> bool {
-        self.points.iter().any(|point| point.site.is_some())
-    }
-}
-
 fn collect<'m>(body: &mut Body<'m>, privacy: &mut Privacy<'m>) {
     let mut first: HashMap<Block<'m>, NodeId> = HashMap::new();
     let mut sites = 0;

@@ -4,8 +4,10 @@
 //! |---|---|---|
 //! | access | `begin`; access; `end` | `access`; access |
 //! | memory intrinsic, call with ranges in the table | `range` before for what is read, after for what is written | `range` before |
-//! | call of a function | `call` before | `call` before, unless it is defined in this module |
+//! | call of a function | `call` before, unless the callee is quiet | `call` before, unless it is defined in this module |
 //! | inline assembly | nothing | nothing |
+
+use std::collections::HashSet;
 
 use model::abi;
 use model::ids::SiteKey;
@@ -13,12 +15,13 @@ use model::pair::Rw;
 
 use super::hooks::Declared;
 use crate::extract::{Act, Body, CallPoint, Length, RangePoint, Target, Touch};
-use crate::llvm::{Builder, Instruction, Value};
+use crate::llvm::{Builder, Function, Instruction, Value};
 use crate::{Hooks, PassError};
 
 /// Where hooks go and what they are given.
 struct Context<'a, 'm> {
     hooks: Hooks,
+    quiet: &'a HashSet<Function<'m>>,
     frame: Option<Value<'m>>,
     builder: &'a Builder<'m>,
     declared: Declared<'m>,
@@ -28,11 +31,12 @@ struct Context<'a, 'm> {
 pub(crate) fn instrument_nodes<'m>(
     body: &Body<'m>,
     hooks: Hooks,
+    quiet: &HashSet<Function<'m>>,
     frame: Option<Value<'m>>,
     builder: &Builder<'m>,
     declared: Declared<'m>,
 ) -> Result<(), PassError> {
-    let context = Context { hooks, frame, builder, declared };
+    let context = Context { hooks, quiet, frame, builder, declared };
     for point in &body.points {
         match (&point.act, point.site) {
             (Act::Access(touch), Some(site)) => context.access(touch, site),
@@ -70,6 +74,7 @@ impl<'m> Context<'_, 'm> {
         self.builder.before(instruction);
         match (self.hooks, call.target) {
             (_, Target::Assembly | Target::Intrinsic(_)) | (Hooks::Gate, Target::Defined(_)) => {}
+            (Hooks::Record, Target::Defined(callee)) if self.quiet.contains(&callee) => {}
             (Hooks::Record, _) => {
                 let frame = self.frame.ok_or_else(|| PassError::Internal { what: "a recorded function without a frame".to_owned() })?;
                 self.builder.call(self.declared.hook(&abi::RECORD_CALL), &[frame, number]);

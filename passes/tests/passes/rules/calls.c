@@ -3,7 +3,8 @@
 // RUN: gate GATE
 // RUN: extract EXTRACT
 void external(void);
-static int inside(int n) { return n; }
+int x;
+static int inside(int n) { return x + n; }
 int all(int (*through)(int)) {
   external();
   __asm__ volatile("nop");

@@ -32,7 +32,7 @@ use crate::sys::membarrier::{Support, support};
 /// Rounds of spinning, at most.
 const SPIN_MOST: u32 = 100;
 /// After this long a waiter is overdue.
-const MOMENT: Nanoseconds = Nanoseconds::milliseconds(1);
+const MOMENT: Nanoseconds = Nanoseconds::milliseconds(5);
 /// How many inspections a holder survives with which nothing is wrong.
 const PATIENCE: u32 = 50;
 

@@ -8,12 +8,11 @@ use core::sync::atomic::{Ordering, compiler_fence};
 
 use crate::block;
 use crate::process;
-use crate::protocol::enter::{attempt, enter};
-use crate::protocol::leave::{disown, drop_tenure, leave, leave_exclusive, leave_reading, tell, weaken};
+use crate::protocol::enter::{attempt, enter, take_open};
+use crate::protocol::leave::{disown, drop_tenure, give_back, leave, leave_exclusive, leave_reading, tell, weaken};
 use crate::protocol::lock::{Attempt, Cause, Lock, Me, Request, tenure};
 use crate::protocol::thread::{Bits, Frame, Origin, Place, Thread, View};
 use crate::protocol::wait::Turn;
-use crate::protocol::word::WAITERS;
 
 /// `model::abi::LOCK_ACQUIRE`.
 ///
@@ -26,21 +25,25 @@ use crate::protocol::word::WAITERS;
 pub unsafe extern "C" fn __atomfix_acquire(lock: &'static Lock, mode: u32, label: u32, frame: usize) {
     let Some(me) = process::me() else { return acquire(lock, mode, label, frame) };
     let bits = Bits::passed(mode);
-    if !me.thread.is_idle() || !is_quick(me, lock, bits) {
+    if !me.thread.is_idle() {
         return acquire(lock, mode, label, frame);
     }
-    me.thread.publish_only(lock, bits, Origin { label, frame: Frame(frame) });
-    compiler_fence(Ordering::SeqCst);
-    if !is_quick(me, lock, bits) {
+    let origin = Origin { label, frame: Frame(frame) };
+    let word = lock.word();
+    let entered = if bits.is_read() && word.is_light() {
+        me.thread.publish_only(lock, bits, origin);
+        compiler_fence(Ordering::SeqCst);
+        lock.word().is_light()
+    } else if me.thread.is_favored_by(word) {
+        me.thread.publish_only(lock, bits, origin);
+        compiler_fence(Ordering::SeqCst);
+        me.thread.is_favored_by(lock.word())
+    } else {
+        return if bits.is_read() { acquire(lock, mode, label, frame) } else { acquire_open(lock, mode, label, frame) };
+    };
+    if !entered {
         acquire_otherwise(lock, mode, label, frame);
     }
-}
-
-/// Whether showing the entry is all there is to enter.
-#[inline(always)]
-fn is_quick(me: Me, lock: &Lock, mode: Bits) -> bool {
-    let word = lock.word();
-    me.thread.is_favored_by(word) || mode.is_read() && word.is_light()
 }
 
 /// `model::abi::LOCK_RELEASE`.
@@ -52,7 +55,7 @@ fn is_quick(me: Me, lock: &Lock, mode: Bits) -> bool {
 #[cfg_attr(panic = "abort", unsafe(no_mangle))]
 pub unsafe extern "C" fn __atomfix_release(lock: &'static Lock, label: u32, frame: usize) {
     let Some(me) = process::me() else { return };
-    let Some(bits) = me.thread.quick(lock, Origin { label, frame: Frame(frame) }) else { return release(lock, label, frame) };
+    let Some(bits) = me.thread.quick(lock, Origin { label, frame: Frame(frame) }) else { return release_owned(lock, label, frame) };
     me.thread.withdraw(Place::Only);
     compiler_fence(Ordering::SeqCst);
     if !is_silent(me, lock, bits) {
@@ -65,7 +68,22 @@ pub unsafe extern "C" fn __atomfix_release(lock: &'static Lock, label: u32, fram
 #[inline(always)]
 fn is_silent(me: Me, lock: &Lock, mode: Bits) -> bool {
     let word = lock.word();
-    me.thread.is_favored_by(word) || mode.is_read() && word.is_owned_by_nobody() && !word.has(WAITERS)
+    mode.is_read() && word.is_unwatched() || me.thread.is_favored_by(word)
+}
+
+/// An idle thread takes U or X of a lock that nobody has: one compare-and-swap.
+#[inline(never)]
+extern "C" fn acquire_open(lock: &'static Lock, mode: u32, label: u32, frame: usize) {
+    let Some(me) = process::me() else { return };
+    let bits = Bits::passed(mode);
+    begin_work(me.thread, lock);
+    let ticket = me.thread.next_ticket();
+    if !take_open(me, lock, bits.mode(), ticket) {
+        end_work(me.thread);
+        return acquire(lock, mode, label, frame);
+    }
+    me.thread.publish_owned(lock, bits, Origin { label, frame: Frame(frame) }, ticket);
+    end_work(me.thread);
 }
 
 /// Any other acquire.
@@ -101,6 +119,23 @@ extern "C" fn acquire_otherwise(lock: &'static Lock, mode: u32, label: u32, fram
     tell(me, lock, mode, me.thread.only_ticket());
     block::acquire(me, lock, mode, Origin { label, frame: Frame(frame) });
     end_work(me.thread);
+}
+
+/// The thread's only entry ends, which owns the word: one compare-and-swap.
+#[inline(never)]
+extern "C" fn release_owned(lock: &'static Lock, label: u32, frame: usize) {
+    let Some(me) = process::me() else { return };
+    let only = me.thread.only(lock, Origin { label, frame: Frame(frame) });
+    if me.thread.is_busy() || only.is_none_or(Bits::is_read) {
+        return release(lock, label, frame);
+    }
+    begin_work(me.thread, lock);
+    me.thread.withdraw(Place::Only);
+    let given = give_back(me, lock, me.thread.only_ticket());
+    end_work(me.thread);
+    if !given {
+        left(lock, Bits::passed(3));
+    }
 }
 
 /// Any other release.

@@ -57,6 +57,10 @@ pub fn left(me: Me, lock: &Lock, word: Word) -> Word {
 #[inline(never)]
 fn consider(me: Me, lock: &Lock, word: Word) -> Word {
     let tries = lock.unbiased.load(Ordering::Relaxed);
+    if tries >= TRIES {
+        // Not to be asked at every release.
+        lock.streak.store(0, Ordering::Relaxed);
+    }
     let enough = tries < TRIES && lock.streak.load(Ordering::Relaxed) & LENGTH >= STREAK << (4 * tries);
     if enough && (me.domain.asymmetric)() { word.biased(me.slot()) } else { word.freed() }
 }

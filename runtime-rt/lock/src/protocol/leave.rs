@@ -76,13 +76,17 @@ pub fn leave_reading(me: Me, lock: &Lock, place: Place, ticket: Ticket) {
 #[inline(always)]
 pub fn leave_exclusive(me: Me, lock: &Lock, place: Place, ticket: Ticket) {
     me.thread.withdraw(place);
-    if place == Place::Only {
-        let word = lock.word();
-        if word.is_owned_by(me.slot(), ticket) && !word.has(WAITERS) && lock.swap(word, bias::left(me, lock, word)) {
-            return;
-        }
+    let last = place == Place::Only || mine(me, lock).next().is_none();
+    if !last || !give_back(me, lock, ticket) {
+        tell(me, lock, Mode::X, ticket);
     }
-    tell(me, lock, Mode::X, ticket);
+}
+
+/// Gives the word up when that is simple: it is this tenure's, which has no entry left, and nobody waits. Whether it was.
+#[inline(always)]
+pub fn give_back(me: Me, lock: &Lock, ticket: Ticket) -> bool {
+    let word = lock.word();
+    word.is_owned_by(me.slot(), ticket) && !word.has(WAITERS) && lock.swap(word, bias::left(me, lock, word))
 }
 
 /// After an entry was withdrawn: does to the word, and for the waiters, what that asks for.

@@ -299,17 +299,28 @@ impl Thread {
         matches.then_some(Bits(low & MODE))
     }
 
-    /// Own thread: shows a hold as its only one.
+    /// Own thread: shows a hold as its only one, which is all there is to it.
     #[inline(always)]
     pub fn publish_only(&self, lock: &Lock, mode: Bits, origin: Origin) {
+        self.publish_first(lock.address() | QUICK | mode.0, origin, self.next_ticket());
+    }
+
+    /// Own thread: shows a hold as its only one, whose tenure owns the word.
+    #[inline(always)]
+    pub fn publish_owned(&self, lock: &Lock, mode: Bits, origin: Origin, ticket: Ticket) {
+        self.publish_first(lock.address() | mode.0, origin, ticket);
+    }
+
+    #[inline(always)]
+    fn publish_first(&self, key: usize, origin: Origin, ticket: Ticket) {
         let [hold, ..] = &self.holds;
         self.used.store(1, Ordering::Relaxed);
         // From here on the entry is taken, also for a signal handler of this thread.
         compiler_fence(Ordering::Release);
-        hold.ticket.store(self.next_ticket().0, Ordering::Relaxed);
+        hold.ticket.store(ticket.0, Ordering::Relaxed);
         hold.label.store(origin.label, Ordering::Relaxed);
         hold.frame.store(origin.frame.0, Ordering::Relaxed);
-        hold.key.store(lock.address() | QUICK | mode.0, Ordering::Release);
+        hold.key.store(key, Ordering::Release);
     }
 
     /// Own thread: the ticket of its only entry, which is the first.

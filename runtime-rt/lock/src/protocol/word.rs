@@ -121,11 +121,18 @@ impl Word {
         self.0 & (BARS | LIGHT | READERS) == LIGHT | READERS
     }
 
-    /// Whether nobody owns kind or bias.
+    /// Whether it is open, nobody waits for long, and no reader may be inside.
     #[inline(always)]
     #[must_use]
-    pub const fn is_owned_by_nobody(self) -> bool {
-        self.0 & (0xffff << OWNER_SHIFT) == 0
+    pub const fn is_plain(self) -> bool {
+        self.0 & (KIND | FAIR | READERS | LIGHT | BIASED | OFF) == 0
+    }
+
+    /// Whether nobody owns kind or bias, and nobody waits.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_unwatched(self) -> bool {
+        self.0 & (WAITERS | (0xffff << OWNER_SHIFT)) == 0
     }
 
     /// Whom it is biased towards.

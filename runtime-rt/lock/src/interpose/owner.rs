@@ -1,4 +1,5 @@
-//! Who must act before a blocked thread goes on: owners of glibc's locks are read from the locks themselves.
+//! Who must act before a blocked thread goes on: owners of glibc's locks are read from the locks themselves, their readers from
+//! the threads' records.
 
 use core::sync::atomic::Ordering;
 
@@ -12,23 +13,26 @@ const MUTEX_OWNER: usize = 8;
 const RWLOCK_WRITER: usize = 24;
 
 /// As `Domain::needed`.
-pub fn needed(domain: &'static Domain, blocked: Blocked) -> Needed {
+pub fn needed(domain: &'static Domain, blocked: Blocked, go: &mut dyn FnMut(Slot)) -> Needed {
     match blocked {
-        Blocked::Condition | Blocked::Meet | Blocked::Sleep | Blocked::Poll | Blocked::Stream => Needed::Unknown,
-        Blocked::Join(handle) => find(domain, |slot| domain.thread(slot).handle.load(Ordering::Relaxed) == handle),
-        Blocked::Mutex(address) => owner(domain, address + MUTEX_OWNER),
-        Blocked::Rwlock(address) => owner(domain, address + RWLOCK_WRITER),
+        Blocked::Condition | Blocked::Meet | Blocked::Sleep | Blocked::Poll | Blocked::Stream => return Needed::Unknown,
+        Blocked::Join(handle) => every(domain, |slot| domain.thread(slot).handle.load(Ordering::Relaxed) == handle, go),
+        Blocked::Mutex(address) => owner(domain, address + MUTEX_OWNER, go),
+        Blocked::Rwlock(address) => {
+            owner(domain, address + RWLOCK_WRITER, go);
+            every(domain, |slot| domain.thread(slot).is_reading(address), go);
+        }
+    }
+    Needed::Threads
+}
+
+fn owner(domain: &'static Domain, address: usize, go: &mut dyn FnMut(Slot)) {
+    if let Some(tid) = sys::memory::read(address).filter(|&tid| tid != 0) {
+        every(domain, |slot| domain.thread(slot).tid.load(Ordering::Relaxed) == tid, go);
     }
 }
 
-fn owner(domain: &'static Domain, address: usize) -> Needed {
-    match sys::memory::read(address) {
-        None | Some(0) => Needed::Stranger,
-        Some(tid) => find(domain, |slot| domain.thread(slot).tid.load(Ordering::Relaxed) == tid),
-    }
-}
-
-fn find(domain: &'static Domain, is: impl Fn(Slot) -> bool) -> Needed {
+fn every(domain: &'static Domain, is: impl Fn(Slot) -> bool, go: &mut dyn FnMut(Slot)) {
     let in_use = |slot: &Slot| domain.thread(*slot).tid.load(Ordering::Relaxed) != 0;
-    domain.slots().find(|slot| in_use(slot) && is(*slot)).map_or(Needed::Stranger, Needed::Thread)
+    domain.slots().filter(|slot| in_use(slot) && is(*slot)).for_each(go);
 }

@@ -78,10 +78,8 @@ impl Blocked {
 /// Who must act before a blocked thread goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needed {
-    /// This thread.
-    Thread(Slot),
-    /// A thread that we know nothing of: it counts as running.
-    Stranger,
+    /// The threads that were named; one that was not counts as running.
+    Threads,
     /// Anybody, or nobody.
     Unknown,
 }
@@ -134,7 +132,7 @@ pub fn fate(domain: &'static Domain, holder: Slot, asking: Slot) -> Fate {
 }
 
 /// Calls `go` for each thread that this one waits for, and says whether it waits.
-fn follow(domain: &'static Domain, slot: Slot, go: &mut impl FnMut(Slot)) -> Fate {
+fn follow(domain: &'static Domain, slot: Slot, go: &mut dyn FnMut(Slot)) -> Fate {
     if let Some(waiting) = Waiting::unpack(domain.waiting(slot).load(Ordering::Acquire)) {
         let lock = Lock::at(waiting.lock);
         for other in super::lock::obstructors(domain, lock, slot, waiting.mode) {
@@ -145,12 +143,8 @@ fn follow(domain: &'static Domain, slot: Slot, go: &mut impl FnMut(Slot)) -> Fat
     let Some(blocked) = Blocked::unpack(domain.thread(slot).blocked.load(Ordering::Acquire)) else {
         return Fate::Runs;
     };
-    match (domain.needed)(domain, blocked) {
-        Needed::Thread(other) => {
-            go(other);
-            Fate::Waits
-        }
-        Needed::Stranger => Fate::Waits,
+    match (domain.needed)(domain, blocked, go) {
+        Needed::Threads => Fate::Waits,
         Needed::Unknown => Fate::Blocked,
     }
 }

@@ -22,8 +22,12 @@ use super::word::{FAIR, READERS, Word};
 fn domain() -> &'static Domain {
     let threads: Vec<Thread> = (0..MAX_THREADS).map(|_| Thread::new()).collect();
     let waiting: Vec<AtomicU64> = (0..MAX_THREADS).map(|_| AtomicU64::new(0)).collect();
-    let needed = |_: &'static Domain, blocked| match blocked {
-        Blocked::Mutex(owner) | Blocked::Join(owner) => u16::try_from(owner).map_or(Needed::Stranger, |owner| Needed::Thread(Slot(owner))),
+    // Mutexes and joins name the thread that they wait for by its number.
+    let needed = |_: &'static Domain, blocked, go: &mut dyn FnMut(Slot)| match blocked {
+        Blocked::Mutex(owner) | Blocked::Join(owner) => {
+            go(Slot(u16::try_from(owner).expect("a small number")));
+            Needed::Threads
+        }
         _ => Needed::Unknown,
     };
     Box::leak(Box::new(Domain {

@@ -132,6 +132,8 @@ pub struct Thread {
     pub blocked: AtomicU64,
     /// Reader acquisitions that needed a fence.
     pub fenced: AtomicU32,
+    /// Reader-writer locks of the program that it has for reading, as far as there is room; 0: none.
+    reading: [AtomicUsize; 4],
     holds: [Hold; MAX_HOLDS],
 }
 
@@ -153,7 +155,7 @@ pub struct Domain {
     /// Makes a parked thread, or one about to park, look again.
     pub unpark: fn(&Thread),
     /// Who must act before a thread that is blocked in this goes on.
-    pub needed: fn(&'static Self, Blocked) -> Needed,
+    pub needed: fn(&'static Self, Blocked, &mut dyn FnMut(Slot)) -> Needed,
 }
 
 impl Hold {
@@ -234,6 +236,7 @@ impl Thread {
             handle: AtomicUsize::new(0),
             blocked: AtomicU64::new(0),
             fenced: AtomicU32::new(0),
+            reading: [const { AtomicUsize::new(0) }; 4],
             holds: [const { Hold::new() }; MAX_HOLDS],
         }
     }
@@ -442,6 +445,25 @@ impl Thread {
         self.used.store(used, Ordering::Release);
     }
 
+    /// Own thread: it has one more lock of the program for reading.
+    pub fn begin_reading(&self, lock: usize) {
+        if let Some(place) = self.reading.iter().find(|place| place.load(Ordering::Relaxed) == 0) {
+            place.store(lock, Ordering::Relaxed);
+        }
+    }
+
+    /// Own thread: it gave one back.
+    pub fn end_reading(&self, lock: usize) {
+        if let Some(place) = self.reading.iter().find(|place| place.load(Ordering::Relaxed) == lock) {
+            place.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Any thread: whether it has this lock of the program for reading.
+    pub fn is_reading(&self, lock: usize) -> bool {
+        self.reading.iter().any(|place| place.load(Ordering::Relaxed) == lock)
+    }
+
     /// Another thread: ends a tenure. The record's own thread finds out when it next looks.
     pub fn revoke(&self, lock: usize, ticket: Ticket) {
         for hold in &self.holds {
@@ -459,6 +481,9 @@ impl Thread {
         self.used.store(0, Ordering::Release);
         self.busy.store(0, Ordering::Relaxed);
         self.blocked.store(0, Ordering::Relaxed);
+        for place in &self.reading {
+            place.store(0, Ordering::Relaxed);
+        }
     }
 }
 

@@ -150,10 +150,11 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
     if performed.event.kind.is_timeout() {
         control::note(Note::BoundedTimeouts);
     }
-    if performed.event.kind == EventKind::Exit {
-        return Ok(thread);
+    let stop = if performed.event.kind == EventKind::Exit { Stop::Point } else { engine.resume(thread, performed.result) };
+    for lock in engine.model.borrow_mut().holds.take_dropped() {
+        strategy.released(thread, lock);
     }
-    match engine.resume(thread, performed.result) {
+    match stop {
         Stop::Point => Ok(thread),
         Stop::Exited(0) => Err(Ended::Passed),
         Stop::Exited(status) => {

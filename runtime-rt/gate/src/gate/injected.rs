@@ -30,12 +30,34 @@ pub(crate) struct Hold {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Holds {
     holds: Vec<Hold>,
+    /// Locks of holds that ended or weakened and were not asked for yet.
+    dropped: Vec<u64>,
 }
 
 impl Holds {
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.holds.clear();
+        self.dropped.clear();
+    }
+
+    /// Locks of holds that ended or weakened since this was last asked.
+    pub(crate) fn take_dropped(&mut self) -> Vec<u64> {
+        core::mem::take(&mut self.dropped)
+    }
+
+    /// Ends the holds that are meant; whether there were any.
+    fn end(&mut self, meant: impl Fn(&Hold) -> bool) -> bool {
+        let before = self.dropped.len();
+        let dropped = &mut self.dropped;
+        self.holds.retain(|hold| {
+            let ends = meant(hold);
+            if ends {
+                dropped.push(hold.lock);
+            }
+            !ends
+        });
+        self.dropped.len() != before
     }
 
     /// Whether the thread's own holds of the lock already are as strong.
@@ -68,43 +90,43 @@ impl Holds {
         }
     }
 
-    /// Ends the frame's hold if it comes from this label.
-    pub(crate) fn release(&mut self, thread: ThreadId, lock: u64, label: Label, frame: u64) {
-        self.holds.retain(|hold| !(hold.lock == lock && hold.thread == thread && hold.frame == frame && hold.label == label));
+    /// Ends the frame's hold if it comes from this label; whether it did.
+    pub(crate) fn release(&mut self, thread: ThreadId, lock: u64, label: Label, frame: u64) -> bool {
+        self.end(|hold| hold.lock == lock && hold.thread == thread && hold.frame == frame && hold.label == label)
     }
 
     /// Weakens the frame's hold to R under the same condition.
-    pub(crate) fn degrade(&mut self, thread: ThreadId, lock: u64, label: Label, frame: u64) {
-        for hold in &mut self.holds {
-            if hold.lock == lock && hold.thread == thread && hold.frame == frame && hold.label == label {
+    pub(crate) fn degrade(&mut self, thread: ThreadId, lock: u64, label: Label, frame: u64) -> bool {
+        let same = |hold: &&mut Hold| hold.lock == lock && hold.thread == thread && hold.frame == frame && hold.label == label;
+        match self.holds.iter_mut().find(same) {
+            Some(hold) if hold.mode != Mode::R => {
                 hold.mode = Mode::R;
+                self.dropped.push(lock);
+                true
             }
+            _ => false,
         }
     }
 
     /// The frame is gone: ends its holds.
-    pub(crate) fn unwind(&mut self, thread: ThreadId, frame: u64) {
-        self.holds.retain(|hold| !(hold.thread == thread && hold.frame == frame));
+    pub(crate) fn unwind(&mut self, thread: ThreadId, frame: u64) -> bool {
+        self.end(|hold| hold.thread == thread && hold.frame == frame)
     }
 
     /// The thread is about to block, or has ended: ends all its holds; whether there were any.
     pub(crate) fn give_up(&mut self, thread: ThreadId) -> bool {
-        let before = self.holds.len();
-        self.holds.retain(|hold| hold.thread != thread);
-        self.holds.len() != before
+        self.end(|hold| hold.thread == thread)
     }
 
     /// Ends all the thread's holds of one lock.
-    pub(crate) fn end_tenure(&mut self, thread: ThreadId, lock: u64) {
-        self.holds.retain(|hold| !(hold.thread == thread && hold.lock == lock));
+    pub(crate) fn end_tenure(&mut self, thread: ThreadId, lock: u64) -> bool {
+        self.end(|hold| hold.thread == thread && hold.lock == lock)
     }
 
     /// Ends the tenures of everyone who is in this thread's way; whether there was anyone.
     pub(crate) fn revoke(&mut self, thread: ThreadId, lock: u64, mode: Mode) -> bool {
-        let before = self.holds.len();
         let in_the_way: Vec<ThreadId> = self.in_the_way(thread, lock, mode).collect();
-        self.holds.retain(|hold| !(hold.lock == lock && in_the_way.contains(&hold.thread)));
-        self.holds.len() != before
+        self.end(|hold| hold.lock == lock && in_the_way.contains(&hold.thread))
     }
 }
 
@@ -158,7 +180,7 @@ mod tests {
         let mut holds = Holds::default();
         holds.acquire(hold(A, 1, 0, Mode::R));
         holds.acquire(hold(A, 2, 0, Mode::X));
-        holds.unwind(A, 2);
+        assert!(holds.unwind(A, 2));
         assert!(holds.covers(A, 64, Mode::R) && !holds.covers(A, 64, Mode::X));
         holds.give_up(A);
         assert!(holds.can_acquire(B, 64, Mode::X));

@@ -168,10 +168,11 @@ impl Model {
     }
 
     /// Ends or weakens injected holds of a thread, which others may see.
-    pub(crate) fn let_go(&mut self, thread: ThreadId, how: impl FnOnce(&mut Holds, ThreadId)) {
-        how(&mut self.holds, thread);
-        self.changes += 1;
-        self.threads[thread.index()].own_changes += 1;
+    pub(crate) fn let_go(&mut self, thread: ThreadId, how: impl FnOnce(&mut Holds, ThreadId) -> bool) {
+        if how(&mut self.holds, thread) {
+            self.changes += 1;
+            self.threads[thread.index()].own_changes += 1;
+        }
     }
 
     /// The thread wants a lock more strongly than it has it, and others are in the way: it starts afresh without.
@@ -269,9 +270,7 @@ impl Model {
         }
         self.pending[thread.index()] = Some(self.event_of(thread));
         if waits_for_peers(request.ask) && !self.is_free(thread) {
-            self.let_go(thread, |holds, me| {
-                holds.give_up(me);
-            });
+            self.let_go(thread, Holds::give_up);
         }
     }
 

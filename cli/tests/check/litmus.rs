@@ -1,0 +1,44 @@
+//! Exact numbers of schedules: sleep sets run every schedule once, up to the order of steps that commute, so their number is
+//! that of the program's behaviors. Each program of `tests/litmus` says in a comment what is expected.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+
+/// The expectations of a program: how many schedules with how many threads.
+fn expectations(text: &str) -> Vec<(u64, u64)> {
+    let line = text.lines().find_map(|line| line.strip_prefix("// schedules: ")).expect("a line of expectations");
+    let one = |part: &str| {
+        let (schedules, threads) = part.split_once(" with THREADS=").expect("N with THREADS=T");
+        (schedules.parse().expect("a number"), threads.parse().expect("a number"))
+    };
+    line.split(", ").map(one).collect()
+}
+
+fn programs() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/litmus");
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).expect("the programs").map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    assert!(paths.len() > 4);
+    paths
+}
+
+#[test]
+fn sleep_sets_run_every_behavior_once() {
+    for program in programs() {
+        let text = fs::read_to_string(&program).expect("a program");
+        for (schedules, threads) in expectations(&text) {
+            let sandbox = Sandbox::new();
+            sandbox.compile("app.c", &text, &[&format!("-DTHREADS={threads}")]);
+            let said = sandbox.atomfix(&["check", "./app", "--strategy", "sleep", "--json", "result.json", "--require-complete"]);
+            let name = format!("{} with {threads} threads", program.display());
+            assert_eq!(said.code, 0, "{name}: {}{}", said.out, said.err);
+            let report: Value = serde_json::from_str(&sandbox.read("result.json")).expect("JSON");
+            assert_eq!(report["results"][0]["schedules"], schedules, "{name}");
+            assert_eq!(report["results"][0]["complete"], true, "{name}");
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! `check` and `replay` as their user meets them: real programs, compiled, explored and replayed.
+//!
+//! `ui` explores the programs of `tests/ui`, sorted by outcome, and compares what is printed with golden files;
+//! `litmus` counts schedules exactly; `bad_input` asks for what cannot be done.
+
+mod bad_input;
+mod litmus;
+mod sandbox;
+mod ui;

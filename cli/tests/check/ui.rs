@@ -1,0 +1,99 @@
+//! Programs sorted by outcome. Each is explored with both drivers, which must agree; what is printed is compared with a
+//! golden file beside the program (`ATOMFIX_BLESS=1` writes it); and every failure is replayed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui")
+}
+
+fn programs(outcome: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder().join(outcome)).expect("a folder of programs");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "c" || extension == "cpp"));
+    paths.sort();
+    assert!(!paths.is_empty());
+    paths
+}
+
+/// What is printed, without what differs from run to run.
+fn stable(text: &str) -> String {
+    let kept = text.lines().filter(|line| !line.contains(" schedules a second,"));
+    kept.map(|line| format!("{line}\n")).collect()
+}
+
+/// The result in JSON, without what differs from run to run and from driver to driver.
+fn result(sandbox: &Sandbox) -> Value {
+    let mut report: Value = serde_json::from_str(&sandbox.read("result.json")).expect("JSON");
+    assert_eq!(report["schema"], 1);
+    let mut result = report["results"][0].take();
+    for key in ["seconds", "schedules_per_second", "notes"] {
+        result.as_object_mut().expect("an object").remove(key).expect("every result has it");
+    }
+    result
+}
+
+fn check(outcome: &str, code: i32) {
+    for program in programs(outcome) {
+        let name = program.file_name().expect("a name").to_string_lossy();
+        let sandbox = Sandbox::new();
+        sandbox.compile(&name, &fs::read_to_string(&program).expect("a program"), &[]);
+        let explore = |driver| sandbox.atomfix(&["check", "./app", "--driver", driver, "--json", "result.json"]);
+
+        let forked = explore("fork");
+        assert_eq!(forked.code, code, "{name}: {}{}", forked.out, forked.err);
+        let by_fork = result(&sandbox);
+        let restored = explore("restore");
+        assert_eq!(restored.code, code, "{name}: {}{}", restored.out, restored.err);
+        assert!(restored.out.contains("driver restore"), "{name}: {}", restored.out);
+        assert_eq!(result(&sandbox), by_fork, "{name}: both drivers find the same");
+
+        let golden = program.with_extension("out");
+        if std::env::var_os("ATOMFIX_BLESS").is_some() {
+            fs::write(&golden, stable(&restored.out)).expect("a golden file");
+        }
+        assert_eq!(stable(&restored.out), fs::read_to_string(&golden).unwrap_or_default(), "{name}: ATOMFIX_BLESS=1 accepts it");
+
+        let schedules = sandbox.schedules();
+        assert_eq!(schedules.len(), by_fork["failures"].as_array().expect("a list").len(), "{name}");
+        for schedule in schedules {
+            let said = sandbox.atomfix(&["replay", &schedule]);
+            assert!(said.out.ends_with("the same failure as recorded\n"), "{name}: {}{}", said.out, said.err);
+            assert_eq!(said.code, 1, "{name}");
+        }
+    }
+}
+
+#[test]
+fn programs_without_a_bug_pass() {
+    check("pass", 0);
+}
+
+#[test]
+fn programs_with_a_bug_fail() {
+    check("fail", 1);
+}
+
+#[test]
+fn programs_that_may_hang_are_found() {
+    check("deadlock", 1);
+}
+
+#[test]
+fn a_failure_replays_a_hundred_times() {
+    let sandbox = Sandbox::new();
+    sandbox.compile("app.c", &fs::read_to_string(folder().join("fail/lost_update.c")).expect("a program"), &[]);
+    assert_eq!(sandbox.atomfix(&["check", "./app"]).code, 1);
+    let [schedule] = &sandbox.schedules()[..] else { panic!("one failure") };
+    let first = sandbox.atomfix(&["replay", schedule]);
+    assert!(first.out.ends_with("the same failure as recorded\n"), "{}", first.out);
+    for _ in 1..100 {
+        let said = sandbox.atomfix(&["replay", schedule]);
+        assert_eq!((said.code, said.out), (1, first.out.clone()), "{}", said.err);
+    }
+}

@@ -53,14 +53,15 @@ impl ThreadSet {
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.words == [0; WORDS]
+        // Not a comparison of arrays: that is a call.
+        self.words.iter().fold(0, |all, word| all | word) == 0
     }
 
     /// How many members it has.
     #[must_use]
     #[inline]
     pub fn len(&self) -> u32 {
-        self.words.iter().map(|word| word.count_ones()).sum()
+        self.words.iter().filter(|&&word| word != 0).map(|word| word.count_ones()).sum()
     }
 
     /// The member with the lowest id.
@@ -108,12 +109,16 @@ impl ThreadSet {
     }
 
     /// Members, in ascending order.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = ThreadId> + use<> {
-        let mut rest = *self;
-        core::iter::from_fn(move || {
-            let first = rest.first()?;
-            rest.remove(first);
-            Some(first)
+        (0u32..).zip(self.words).filter(|&(_, word)| word != 0).flat_map(|(at, mut word)| {
+            core::iter::from_fn(move || {
+                let bit = word.trailing_zeros();
+                (word != 0).then(|| {
+                    word &= word - 1;
+                    ThreadId(at * 64 + bit)
+                })
+            })
         })
     }
 

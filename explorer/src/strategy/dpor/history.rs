@@ -14,7 +14,7 @@ use model::ids::ThreadId;
 
 use super::holds::{Change, Holds, Role, wanted};
 use crate::dependence::dependent;
-use crate::threads::ThreadSet;
+use crate::threads::{MAX_THREADS, ThreadSet};
 
 /// Two steps, of which the second could have come before the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -201,14 +201,14 @@ impl History {
     }
 
     /// The steps that do not come after the first step of a race, in order, and without its second step.
-    pub(super) fn independent_of(&self, race: &Race) -> Vec<usize> {
+    pub(super) fn independent_of(&self, race: &Race, kept: &mut Vec<usize>) {
         let (second, event) = match race.second {
             Second::At(at) => (at, self.steps[at].event),
             Second::Pending(_, event) => (self.steps.len(), event),
         };
+        kept.clear();
         // Steps that are left out, by thread: all from this number on.
-        let mut left_out = alloc::vec![u32::MAX; self.stride];
-        let mut kept = Vec::new();
+        let mut left_out = [u32::MAX; MAX_THREADS];
         for at in race.first..self.steps.len() {
             let step = &self.steps[at];
             let overtaken = race.remedy == Remedy::Overtake && at < second && dependent(&step.event, &event);
@@ -220,7 +220,6 @@ impl History {
                 kept.push(at);
             }
         }
-        kept
     }
 
     fn make_room(&mut self, thread: ThreadId) {
@@ -300,18 +299,19 @@ impl History {
                 self.conflicts(key, event, &mut conflicts);
             }
         }
-        conflicts.sort_unstable();
-        conflicts.dedup();
         // From the last on: what comes before one that was met is not an immediate race.
-        let fresh: Vec<usize> = conflicts.iter().rev().copied().filter(|&at| !self.is_after(start, at)).collect();
-        for at in fresh {
-            if !self.is_after(start, at) {
-                if let Some(remedy) = remedy {
-                    races.push(Race { first: at, second, remedy });
-                }
+        conflicts.sort_unstable_by(|a, b| b.cmp(a));
+        conflicts.dedup();
+        conflicts.retain(|&at| !self.is_after(start, at));
+        for &at in &conflicts {
+            let immediate = !self.is_after(start, at);
+            if immediate {
                 self.join(start, at);
-            } else if remedy == Some(Remedy::Expand) {
-                races.push(Race { first: at, second, remedy: Remedy::Expand });
+            }
+            if let Some(remedy) = remedy
+                && (immediate || remedy == Remedy::Expand)
+            {
+                races.push(Race { first: at, second, remedy });
             }
         }
         self.scratch = conflicts;

@@ -8,7 +8,7 @@ use model::report::Coverage;
 
 use super::history::{History, Race, Remedy, Second};
 use super::holds::wanted;
-use super::wakeup::{Branch, Insertion, Planned, insert, is_weak_initial};
+use super::wakeup::{Branch, Insertion, Picked, Planned, Seen, insert, is_weak_initial};
 use crate::dependence::dependent;
 use crate::strategy::replay::{Divergence, What};
 use crate::strategy::{Choice, Counts, Ending, Outcome, Pick, Point, Step, Strategy};
@@ -24,6 +24,8 @@ pub struct Dpor {
     history: History,
     /// Races of the current execution that the one before did not have.
     races: Vec<Race>,
+    /// Memory for the steps of a sequence.
+    kept: Vec<usize>,
     /// How many nodes the current execution has gone through.
     at: usize,
     /// What is planned after the deepest node.
@@ -66,14 +68,6 @@ struct Node {
     planned: Vec<Branch>,
     /// Choices within the step.
     picks: Vec<Picked>,
-}
-
-/// A choice within a step: all options are taken, beginning with the first.
-#[derive(Clone, Copy, Debug)]
-struct Picked {
-    first: u32,
-    taken: u32,
-    options: u32,
 }
 
 impl Node {
@@ -240,22 +234,27 @@ impl Dpor {
     }
 
     fn plan_sequence(&mut self, race: &Race) -> Insertion {
+        let mut kept = core::mem::take(&mut self.kept);
+        self.history.independent_of(race, &mut kept);
+        // Apart from the nodes that the sequence is seen through.
+        let mut planned = core::mem::take(&mut self.nodes[race.first].planned);
         let step = |at: usize| {
             let (thread, event) = self.history.step(at);
-            let picks = self.nodes[at].picks.iter().map(|pick| pick.taken).collect();
-            Planned { thread, event: *event, picks, released: self.history.released(at).to_vec() }
+            Seen { thread, event, picks: &self.nodes[at].picks, released: self.history.released(at) }
         };
-        let second = match race.second {
-            Second::At(at) => step(at),
-            Second::Pending(thread, event) => Planned { thread, event, picks: Vec::new(), released: Vec::new() },
+        let second = match &race.second {
+            Second::At(at) => step(*at),
+            Second::Pending(thread, event) => Seen { thread: *thread, event, picks: &[], released: &[] },
         };
-        let mut sequence: Vec<Planned> = self.history.independent_of(race).into_iter().map(step).collect();
-        sequence.push(second);
-        let node = &mut self.nodes[race.first];
+        let mut sequence: Vec<Seen<'_>> = kept.iter().map(|&at| step(at)).chain([second]).collect();
+        let node = &self.nodes[race.first];
         // What a sleeping thread's step ended was not explored after it, so it covers nothing that goes on without it.
         let barren = |thread| node.deadly.contains(thread) && sequence.iter().all(|step| step.thread != thread);
         let covered = |thread| !barren(thread) && node.event_of(thread).is_some_and(|event| is_weak_initial(thread, event, &sequence));
-        if node.asleep.iter().any(covered) { Insertion::Covered } else { insert(&mut node.planned, sequence) }
+        let insertion = if node.asleep.iter().any(covered) { Insertion::Covered } else { insert(&mut planned, &mut sequence) };
+        self.nodes[race.first].planned = planned;
+        self.kept = kept;
+        insertion
     }
 
     /// Moves to the next path; `false` when there is none.

@@ -20,6 +20,34 @@ pub(super) struct Planned {
     pub(super) released: Vec<u64>,
 }
 
+/// A step of a sequence that may be planned: a view of a step of the current execution.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen<'a> {
+    pub(super) thread: ThreadId,
+    pub(super) event: &'a Event,
+    pub(super) picks: &'a [Picked],
+    pub(super) released: &'a [u64],
+}
+
+/// A choice within a step: all options are taken, beginning with the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Picked {
+    pub(super) first: u32,
+    pub(super) taken: u32,
+    pub(super) options: u32,
+}
+
+impl Seen<'_> {
+    fn is_picked_as(&self, planned: &[u32]) -> bool {
+        self.picks.len() == planned.len() && self.picks.iter().zip(planned).all(|(pick, &planned)| pick.taken == planned)
+    }
+
+    fn plan(&self) -> Planned {
+        let picks = self.picks.iter().map(|pick| pick.taken).collect();
+        Planned { thread: self.thread, event: *self.event, picks, released: self.released.to_vec() }
+    }
+}
+
 /// A planned step, and what is planned after it. Without children it is a leaf: what follows it is free.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Branch {
@@ -53,24 +81,24 @@ pub(super) fn ordered(before: (ThreadId, &Event), after: (ThreadId, &Event)) -> 
 
 /// Whether a thread whose next step is `event` may come first in some continuation of `sequence`: its first step there
 /// depends on none before it, or it has none there and its next step depends on none.
-pub(super) fn is_weak_initial(thread: ThreadId, event: &Event, sequence: &[Planned]) -> bool {
+pub(super) fn is_weak_initial(thread: ThreadId, event: &Event, sequence: &[Seen<'_>]) -> bool {
     let own = sequence.iter().position(|step| step.thread == thread);
-    let event = own.map_or(event, |at| &sequence[at].event);
+    let event = own.map_or(event, |at| sequence[at].event);
     let before = &sequence[..own.unwrap_or(sequence.len())];
     before.iter().all(|step| {
         let released = step.released.iter().any(|&lock| dependent(&release(lock), event));
-        !released && !ordered((step.thread, &step.event), (thread, event))
+        !released && !ordered((step.thread, step.event), (thread, event))
     })
 }
 
 /// Plans a sequence, unless the tree covers it.
-pub(super) fn insert(mut branches: &mut Vec<Branch>, mut sequence: Vec<Planned>) -> Insertion {
+pub(super) fn insert(mut branches: &mut Vec<Branch>, sequence: &mut Vec<Seen<'_>>) -> Insertion {
     loop {
-        let fitting = branches.iter().position(|branch| is_weak_initial(branch.step.thread, &branch.step.event, &sequence));
+        let fitting = branches.iter().position(|branch| is_weak_initial(branch.step.thread, &branch.step.event, sequence));
         let Some(at) = fitting else { break };
         let branch = &mut branches[at];
         if let Some(own) = sequence.iter().position(|step| step.thread == branch.step.thread) {
-            if sequence[own].picks != branch.step.picks {
+            if !sequence[own].is_picked_as(&branch.step.picks) {
                 return Insertion::Unplannable;
             }
             sequence.remove(own);
@@ -80,7 +108,7 @@ pub(super) fn insert(mut branches: &mut Vec<Branch>, mut sequence: Vec<Planned>)
         }
         branches = &mut branches[at].children;
     }
-    let chain = sequence.into_iter().rev().fold(Vec::new(), |children, step| alloc::vec![Branch { step, children }]);
+    let chain = sequence.iter().rev().fold(Vec::new(), |children, step| alloc::vec![Branch { step: step.plan(), children }]);
     branches.extend(chain);
     Insertion::Planned
 }
@@ -93,15 +121,19 @@ mod tests {
     use model::pair::Rw;
 
     /// `1x` is a write of thread 1 to x, `2y?` a read of thread 2 from y.
-    fn sequence(text: &str) -> Vec<Planned> {
+    fn events(text: &str) -> Vec<(ThreadId, Event)> {
         let step = |word: &str| {
             let bytes = word.as_bytes();
             let rw = if word.ends_with('?') { Rw::Read } else { Rw::Write };
             let range = Some(Range { address: u64::from(bytes[1]) * 8, length: 8 });
             let event = Event { kind: EventKind::Access { rw, atomic: false }, range, object: None, site: None };
-            Planned { thread: ThreadId(u32::from(bytes[0] - b'0')), event, picks: Vec::new(), released: Vec::new() }
+            (ThreadId(u32::from(bytes[0] - b'0')), event)
         };
         text.split_whitespace().map(step).collect()
+    }
+
+    fn sequence(events: &[(ThreadId, Event)]) -> Vec<Seen<'_>> {
+        events.iter().map(|(thread, event)| Seen { thread: *thread, event, picks: &[], released: &[] }).collect()
     }
 
     fn draw(branches: &[Branch]) -> String {
@@ -116,7 +148,7 @@ mod tests {
     fn check(sequences: &[(&str, Insertion)], tree: &str) {
         let mut branches = Vec::new();
         for (text, expected) in sequences {
-            assert_eq!(insert(&mut branches, sequence(text)), *expected, "{text} into {}", draw(&branches));
+            assert_eq!(insert(&mut branches, &mut sequence(&events(text))), *expected, "{text} into {}", draw(&branches));
         }
         assert_eq!(draw(&branches), tree);
     }
@@ -137,8 +169,9 @@ mod tests {
 
     #[test]
     fn weak_initials_are_those_that_may_come_first() {
-        let steps = sequence("1x 2x? 3y");
-        let event = |text: &str| sequence(text)[0].event;
+        let events_of = events("1x 2x? 3y");
+        let steps = sequence(&events_of);
+        let event = |text: &str| events(text)[0].1;
         for (thread, next, expected) in [(1, "1x", true), (2, "2x?", false), (3, "3y", true), (4, "4z", true), (4, "4y?", false)] {
             assert_eq!(is_weak_initial(ThreadId(thread), &event(next), &steps), expected, "{thread} {next}");
         }

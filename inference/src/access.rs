@@ -49,10 +49,11 @@ impl Accesses {
             let direct = matches!(node.kind, NodeKind::Access(_));
             let mut found = Vec::new();
             for access in node.accesses() {
-                let Some(variable) = variables.of_place(&access.place) else { continue };
-                let must = direct && variables.get(variable).is_single_instance();
-                let certainty = if must { Certainty::Must } else { Certainty::May };
-                found.push(NodeAccess { variable, rw: access.rw, certainty, atomic: access.atomic });
+                for variable in variables.of_place(&access.place) {
+                    let must = direct && variables.get(variable).is_single_instance();
+                    let certainty = if must { Certainty::Must } else { Certainty::May };
+                    found.push(NodeAccess { variable, rw: access.rw, certainty, atomic: access.atomic });
+                }
             }
             found
         };

@@ -17,7 +17,7 @@ use model::program::{NodeKind, Program};
 
 use crate::access::Accesses;
 use crate::flow::Flow;
-use crate::pipeline::Config;
+use crate::pipeline::{Config, Reads};
 use crate::sets::Set;
 use crate::summary::{Calls, Summary, waits};
 use crate::variable::Variables;
@@ -37,6 +37,8 @@ pub struct Facts<'a> {
     pub calls: &'a Calls,
     /// Phase 2.
     pub summaries: &'a [Summary],
+    /// Variables that something in the program writes.
+    pub written: &'a Set<VariableId>,
     /// By `FunctionId`.
     pub flows: &'a [Flow],
 }
@@ -77,8 +79,12 @@ pub struct Admission {
     pub guaranteed: u64,
     /// Pairs on memory that one thread used.
     pub private: u64,
+    /// Pairs on variables that nothing in the program writes.
+    pub constant: u64,
     /// Observations of sites that the program does not have.
     pub unknown: u64,
+    /// Pairs whose ends are fields of unrelated types: memory that the program used twice.
+    pub unrelated: u64,
     /// Variables that more than one thread used.
     pub shared: Set<VariableId>,
     /// Those of them that no lock protects at all their accesses.
@@ -112,7 +118,7 @@ pub fn admit(facts: &Facts<'_>, config: &Config) -> Admission {
     let common = common_locks(facts);
     admission.shared = shared_variables(facts);
     admission.unprotected = admission.shared.iter().filter(|variable| common.get(variable).is_none_or(|locks| locks.is_empty())).collect();
-    let (groups, sundered) = group(facts, &mut admission.unknown);
+    let (groups, sundered) = group(facts, &mut admission);
     for (key, evidence) in sundered {
         let ends = (site_text(facts, key.head), site_text(facts, key.tail));
         admission.refused.push(refusal(facts, None, ends, evidence.seen, "its ends are not in one function"));
@@ -159,12 +165,13 @@ fn sort_group(
         region(facts, place)
     };
     match why {
+        Ok(_) if config.reads == Reads::Shared && !facts.written.contains(variable) => admission.constant += 1,
         Ok(interior) => admission.pairs.push(AdmittedPair {
             variable,
             function,
             head,
             tail,
-            atomicity: evidence.atomicity,
+            atomicity: kept(facts, config, place, &interior, evidence.atomicity),
             seen: evidence.seen,
             threads: evidence.threads,
             runs: group.runs,
@@ -172,6 +179,22 @@ fn sort_group(
         }),
         Err(why) => admission.refused.push(refusal(facts, Some(variable), ends, evidence.seen, &why)),
     }
+}
+
+/// What is to be kept of a pair: of reads alone, less than was seen, if so configured.
+fn kept(facts: &Facts<'_>, config: &Config, (variable, function, head, tail): Place, interior: &Set<NodeId>, seen: Atomicity) -> Atomicity {
+    let mut nodes = [head, tail].into_iter().chain(interior.iter());
+    match config.reads {
+        Reads::Shared if !nodes.any(|node| writes(facts, variable, function, node)) => Atomicity::Read,
+        Reads::Shared | Reads::AsSeen => seen,
+    }
+}
+
+/// Whether a node may write a variable, itself or in a call.
+fn writes(facts: &Facts<'_>, variable: VariableId, function: FunctionId, node: NodeId) -> bool {
+    let itself = facts.accesses.of_node(function, node).iter().any(|access| access.rw.writes() && access.variable == variable);
+    let mut callees = facts.calls.from_node(function, node).iter();
+    itself || callees.any(|callee| facts.summaries[callee.index()].writes.contains(variable))
 }
 
 /// Whether the memory was one thread's. A global has one instance, so it is shared if it ever was; of a class of many instances
@@ -206,14 +229,14 @@ pub fn blocks(facts: &Facts<'_>, function: FunctionId, node: NodeId) -> Option<S
     waits(call).or_else(|| callees.filter_map(|callee| facts.summaries[callee.index()].blocks.clone()).next())
 }
 
-fn group(facts: &Facts<'_>, unknown: &mut u64) -> (BTreeMap<Place, Group>, Vec<(PairKey, PairEvidence)>) {
+fn group(facts: &Facts<'_>, admission: &mut Admission) -> (BTreeMap<Place, Group>, Vec<(PairKey, PairEvidence)>) {
     let sites = facts.program.sites();
     let mut groups: BTreeMap<Place, Group> = BTreeMap::new();
     let mut sundered = Vec::new();
     for (key, (evidence, runs)) in &facts.evidence.pairs {
         let (first, second) = (facts.variables.of_site(key.first), facts.variables.of_site(key.second));
         let (Some(&(function, head)), Some(&(other, tail))) = (sites.get(&key.head), sites.get(&key.tail)) else {
-            *unknown += 1;
+            admission.unknown += 1;
             continue;
         };
         if function != other {
@@ -221,7 +244,7 @@ fn group(facts: &Facts<'_>, unknown: &mut u64) -> (BTreeMap<Place, Group>, Vec<(
             continue;
         }
         if first.is_disjoint(&second) {
-            *unknown += 1;
+            admission.unrelated += 1;
         }
         for &variable in first.intersection(&second) {
             groups
@@ -281,17 +304,11 @@ fn spins(facts: &Facts<'_>, pair: &AdmittedPair) -> bool {
     }
     let Some(body) = flow.innermost_loop(pair.head, pair.tail) else { return false };
     let retries = |node| pair.head == pair.tail && node == pair.head && is_atomic(facts, pair, node);
-    !body.iter().any(|node| !retries(node) && writes(facts, pair, node))
+    !body.iter().any(|node| !retries(node) && writes(facts, pair.variable, pair.function, node))
 }
 
 fn is_atomic(facts: &Facts<'_>, pair: &AdmittedPair, node: NodeId) -> bool {
     facts.accesses.of_node(pair.function, node).iter().any(|access| access.atomic && access.variable == pair.variable)
-}
-
-fn writes(facts: &Facts<'_>, pair: &AdmittedPair, node: NodeId) -> bool {
-    let itself = facts.accesses.of_node(pair.function, node).iter().any(|access| access.rw.writes() && access.variable == pair.variable);
-    let mut callees = facts.calls.from_node(pair.function, node).iter();
-    itself || callees.any(|callee| facts.summaries[callee.index()].writes.contains(pair.variable))
 }
 
 /// A pair that gets no lock, for the report.

@@ -31,5 +31,5 @@ pub mod check;
 
 pub mod pipeline;
 
-pub use pipeline::{Config, Inferred, infer};
+pub use pipeline::{Config, Inferred, Reads, infer};
 pub use statistics::Statistics;

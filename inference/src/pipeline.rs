@@ -18,8 +18,9 @@ use crate::hoist::resolve;
 use crate::order::{Edge, LockKey, OrderFacts};
 use crate::placement::Placements;
 use crate::program_lock::ProgramLocks;
+use crate::sets::Set;
 use crate::statistics::Statistics;
-use crate::summary::{Calls, summaries};
+use crate::summary::{Calls, Summary, summaries};
 use crate::variable::Variables;
 
 /// What a user may choose.
@@ -27,13 +28,25 @@ use crate::variable::Variables;
 pub struct Config {
     /// Pairs that were seen less often are refused.
     pub support: u64,
+    /// What to keep of pairs whose ends only read.
+    pub reads: Reads,
     /// A lock that would need more extra acquisitions than this to be free of deadlock loses its longest pairs instead.
     pub hoists: usize,
 }
 
+/// What to keep of an EXCLUSIVE pair over which the variable is only read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// What was seen: no remote access at all between the ends.
+    AsSeen,
+    /// No remote write. A remote read between two reads changes nothing that either thread can observe, and readers that need
+    /// not exclude each other are much cheaper.
+    Shared,
+}
+
 impl Default for Config {
     fn default() -> Self {
-        Self { support: 1, hoists: 64 }
+        Self { support: 1, reads: Reads::Shared, hoists: 64 }
     }
 }
 
@@ -60,9 +73,8 @@ impl Inferred {
         self.variables.explain(site)
     }
 
-    /// The variable of a place.
-    #[must_use]
-    pub fn variable(&self, place: &Place) -> Option<VariableId> {
+    /// The variables of a place.
+    pub fn variables(&self, place: &Place) -> impl Iterator<Item = VariableId> + '_ {
         self.variables.of_place(place)
     }
 }
@@ -75,8 +87,17 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let calls = Calls::of(program);
     let summaries = summaries(program, &calls, &accesses);
     let flows: Vec<Flow> = program.functions.iter().map(Flow::of).collect();
-    let facts =
-        Facts { program, evidence, variables: &variables, accesses: &accesses, calls: &calls, summaries: &summaries, flows: &flows };
+    let written = written(&summaries);
+    let facts = Facts {
+        program,
+        evidence,
+        variables: &variables,
+        accesses: &accesses,
+        calls: &calls,
+        summaries: &summaries,
+        written: &written,
+        flows: &flows,
+    };
     let mut admission = admit(&facts, config);
     let locks = ProgramLocks::of(program, &calls, &flows);
     let order_facts = OrderFacts { program, calls: &calls, flows: &flows, locks: &locks };
@@ -89,6 +110,14 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let protects: Vec<_> = resolution.order.iter().map(|&variable| variables.get(variable).places.clone()).collect();
     let certificate = check(program, &plan, &protects);
     Inferred { plan, certificate, findings, statistics, placements: resolution.placements, variables }
+}
+
+fn written(summaries: &[Summary]) -> Set<VariableId> {
+    let mut all = Set::default();
+    for summary in summaries {
+        all.unite(&summary.writes);
+    }
+    all
 }
 
 fn program_cycle(cycle: &[Edge], locks: &ProgramLocks) -> String {
@@ -107,7 +136,7 @@ fn findings(facts: &Facts<'_>, admission: &Admission) -> Vec<String> {
     if admission.unknown > 0 {
         findings.push(format!("{} observed pairs name sites that this build does not have", admission.unknown));
     }
-    let protected: crate::sets::Set<_> = admission.pairs.iter().map(|pair| pair.variable).collect();
+    let protected: Set<_> = admission.pairs.iter().map(|pair| pair.variable).collect();
     for (f, function) in facts.program.functions.iter().enumerate() {
         let Some(why) = &function.refused else { continue };
         let bare = facts.accesses.of_function(FunctionId::new(f)).filter(|(_, access)| protected.contains(access.variable)).count();

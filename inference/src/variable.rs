@@ -1,10 +1,14 @@
 //! Phase 1: from access sites, run or not, to variables.
 //!
-//! Each `Place` is a class of its own to begin with; what the profile saw on one address is united. So static facts may merge but
-//! never split what was seen together, and a site that never ran falls to the class of its place: the write of seed 002, Figure 1.
+//! Each `Place` is a class of its own to begin with, so a site that never ran falls to the class of its place: the write of seed 002,
+//! Figure 1. Then, for every two sites that a run saw on one address, some variable is made to contain both:
+//! - places that name their memory (globals, fields) are united, unless the memory was plainly used twice, as allocators of a program's
+//!   own do: fields of one record that lie apart, and fields of different records unless one thread accessed them one after the other;
+//! - a place behind a bare pointer *joins* the variables of the named places that it was seen with, one or several, without
+//!   uniting them: code that copies or clears anything would otherwise make one variable of everything. Its accesses count for each.
 //!
-//! Not handled: a range access (memcpy, a wide store) belongs to the class of its own place only, though it may touch the fields
-//! behind it; nothing unites two pointers that no run saw on one address.
+//! Not handled: a range access (memcpy, a wide store) belongs to the variables of its own place only, though it may touch the fields
+//! behind it; nothing joins two pointers that no run saw on one address.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,7 +22,7 @@ use model::program::{Place, Program};
 pub struct Variables {
     /// Indexed by `VariableId`, in order of their least place.
     classes: Vec<Variable>,
-    places: BTreeMap<Place, VariableId>,
+    places: BTreeMap<Place, BTreeSet<VariableId>>,
     sites: BTreeMap<SiteKey, Vec<Place>>,
 }
 
@@ -57,55 +61,33 @@ impl Variables {
     #[must_use]
     pub fn of(program: &Program, evidence: &Evidence) -> Self {
         let sites = places_of_sites(program);
-        let mut union = Union::default();
+        let mut grouping = Grouping::default();
         for place in sites.values().flatten() {
-            union.index(place);
+            grouping.union.index(place);
         }
-        let pairs = evidence.pairs.keys().map(|pair| (pair.first, pair.second));
-        let edges: BTreeSet<(SiteKey, SiteKey)> = evidence.together.iter().copied().chain(pairs).collect();
-        // Sites with one place first: they say which of a copy's two places another site shares.
         let places = |site: &SiteKey| sites.get(site).map_or(&[][..], Vec::as_slice);
-        let (plain, copies): (Vec<_>, Vec<_>) =
-            edges.into_iter().filter(|(a, b)| a != b).partition(|(a, b)| places(a).len() <= 1 && places(b).len() <= 1);
-        let mut reasons = Vec::new();
+        let shared = evidence.pairs.iter().filter(|(_, (pair, _))| pair.shared > 0).map(|(pair, _)| (pair.first, pair.second));
+        let in_turn: BTreeSet<(SiteKey, SiteKey)> = shared.collect();
+        let edges: BTreeSet<(SiteKey, SiteKey)> = evidence.together.union(&in_turn).copied().filter(|(a, b)| a != b).collect();
+        // Sites with one place first: they say which of a copy's two places another site shares.
+        let (plain, copies): (Vec<_>, Vec<_>) = edges.into_iter().partition(|(a, b)| places(a).len() <= 1 && places(b).len() <= 1);
         for (a, b) in plain.into_iter().chain(copies) {
-            if union.join(places(&a), places(&b)) {
-                reasons.push((a, b));
-            }
+            let seen = if in_turn.contains(&(a, b)) || in_turn.contains(&(b, a)) { Seen::InTurn } else { Seen::Together };
+            grouping.connect((a, places(&a)), (b, places(&b)), seen);
         }
-        Self::collect(sites, &union, &reasons)
+        grouping.connect_pointers();
+        grouping.finish(sites)
     }
 
-    fn collect(sites: BTreeMap<SiteKey, Vec<Place>>, union: &Union, reasons: &[(SiteKey, SiteKey)]) -> Self {
-        let mut ids: BTreeMap<usize, VariableId> = BTreeMap::new();
-        let mut classes: Vec<Variable> = Vec::new();
-        let mut places = BTreeMap::new();
-        for (place, &index) in &union.indices {
-            let id = *ids.entry(union.root(index)).or_insert_with(|| {
-                classes.push(Variable { places: BTreeSet::new(), united_by: Vec::new() });
-                VariableId::new(classes.len() - 1)
-            });
-            classes[id.index()].places.insert(place.clone());
-            places.insert(place.clone(), id);
-        }
-        for &(a, b) in reasons {
-            if let Some(id) = sites.get(&a).and_then(|of_a| of_a.first()).and_then(|place| places.get(place)) {
-                classes[id.index()].united_by.push((a, b));
-            }
-        }
-        Self { classes, places, sites }
-    }
-
-    /// The variable of a place; `None` for one that the program does not access.
-    #[must_use]
-    pub fn of_place(&self, place: &Place) -> Option<VariableId> {
-        self.places.get(place).copied()
+    /// The variables of a place; none for one that the program does not access.
+    pub fn of_place(&self, place: &Place) -> impl Iterator<Item = VariableId> + '_ {
+        self.places.get(place).into_iter().flatten().copied()
     }
 
     /// The variables that a site accesses: two for a copy, none for a call into the program.
     #[must_use]
     pub fn of_site(&self, site: SiteKey) -> BTreeSet<VariableId> {
-        self.sites.get(&site).into_iter().flatten().filter_map(|place| self.of_place(place)).collect()
+        self.sites.get(&site).into_iter().flatten().flat_map(|place| self.of_place(place)).collect()
     }
 
     /// The variable with this id.
@@ -128,14 +110,15 @@ impl Variables {
         let mut text = String::new();
         for place in places {
             text.push_str(&format!("{site} accesses {place}\n"));
-            let Some(id) = self.of_place(place) else { continue };
-            let variable = self.get(id);
-            text.push_str(&format!("  which belongs to {id}: {variable}\n"));
-            for other in variable.places.iter().filter(|other| *other != place) {
-                text.push_str(&format!("  together with {other}\n"));
-            }
-            for (a, b) in &variable.united_by {
-                text.push_str(&format!("  because runs saw {a} and {b} on one address\n"));
+            for id in self.of_place(place) {
+                let variable = self.get(id);
+                text.push_str(&format!("  which belongs to {id}: {variable}\n"));
+                for other in variable.places.iter().filter(|other| *other != place) {
+                    text.push_str(&format!("  together with {other}\n"));
+                }
+                for (a, b) in &variable.united_by {
+                    text.push_str(&format!("  because runs saw {a} and {b} on one address\n"));
+                }
             }
         }
         text
@@ -153,6 +136,120 @@ fn places_of_sites(program: &Program) -> BTreeMap<SiteKey, Vec<Place>> {
         }
     }
     sites
+}
+
+/// How two sites came to one address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// At some time each.
+    Together,
+    /// One after the other, by one thread.
+    InTurn,
+}
+
+/// Variables in the making.
+#[derive(Default)]
+struct Grouping {
+    union: Union,
+    /// For places behind pointers: named places that they were seen with.
+    joins: BTreeMap<Place, BTreeSet<Place>>,
+    /// Two places behind pointers that were seen together.
+    pointers: BTreeSet<(Place, Place)>,
+    reasons: Vec<(Place, (SiteKey, SiteKey))>,
+}
+
+impl Grouping {
+    /// Takes note of two sites on one address. A copy touches two places and only one of them was meant: where the two sites share a
+    /// variable already, that is the one; otherwise any may be.
+    fn connect(&mut self, (a, of_a): (SiteKey, &[Place]), (b, of_b): (SiteKey, &[Place]), seen: Seen) {
+        let combinations = || of_a.iter().flat_map(|x| of_b.iter().map(move |y| (x, y)));
+        if combinations().any(|(x, y)| self.are_together(x, y)) {
+            return;
+        }
+        for (x, y) in combinations() {
+            match (is_pointer(x), is_pointer(y)) {
+                (false, false) if may_unite(x, y, seen) => self.union.join(x, y),
+                (false, false) => continue,
+                (true, false) => {
+                    self.joins.entry(x.clone()).or_default().insert(y.clone());
+                }
+                (false, true) => {
+                    self.joins.entry(y.clone()).or_default().insert(x.clone());
+                }
+                (true, true) => {
+                    self.pointers.insert((x.clone(), y.clone()));
+                }
+            }
+            self.reasons.push((if is_pointer(x) { y.clone() } else { x.clone() }, (a, b)));
+        }
+    }
+
+    fn are_together(&self, x: &Place, y: &Place) -> bool {
+        let joined = |pointer: &Place, named: &Place| {
+            let root = self.union.root_of(named);
+            self.joins.get(pointer).is_some_and(|places| places.iter().any(|place| self.union.root_of(place) == root))
+        };
+        x == y || self.union.root_of(x) == self.union.root_of(y) || joined(x, y) || joined(y, x)
+    }
+
+    /// Pointers that share no named variable make one of their own.
+    fn connect_pointers(&mut self) {
+        for (x, y) in core::mem::take(&mut self.pointers) {
+            let roots = |place: &Place| -> BTreeSet<usize> {
+                self.joins.get(place).into_iter().flatten().filter_map(|named| self.union.root_of(named)).collect()
+            };
+            if roots(&x).is_disjoint(&roots(&y)) {
+                self.union.join(&x, &y);
+            }
+        }
+    }
+
+    fn finish(self, sites: BTreeMap<SiteKey, Vec<Place>>) -> Variables {
+        let mut members: BTreeMap<usize, BTreeSet<Place>> = BTreeMap::new();
+        for (place, &index) in &self.union.indices {
+            members.entry(self.union.root(index)).or_default().insert(place.clone());
+        }
+        // A pointer that has joined named variables needs none of its own.
+        members.retain(|_, places| places.len() > 1 || !places.iter().all(|place| self.joins.contains_key(place)));
+        for (pointer, named) in &self.joins {
+            for place in named {
+                if let Some(root) = self.union.root_of(place) {
+                    members.entry(root).or_default().insert(pointer.clone());
+                }
+            }
+        }
+        let mut classes: Vec<(BTreeSet<Place>, usize)> = members.into_iter().map(|(root, places)| (places, root)).collect();
+        classes.sort();
+        let mut places: BTreeMap<Place, BTreeSet<VariableId>> = BTreeMap::new();
+        let mut of_root = BTreeMap::new();
+        for (v, (members, root)) in classes.iter().enumerate() {
+            of_root.insert(*root, v);
+            for place in members {
+                places.entry(place.clone()).or_default().insert(VariableId::new(v));
+            }
+        }
+        let mut classes: Vec<Variable> = classes.into_iter().map(|(places, _)| Variable { places, united_by: Vec::new() }).collect();
+        for (place, sites) in &self.reasons {
+            if let Some(&v) = self.union.root_of(place).and_then(|root| of_root.get(&root)) {
+                classes[v].united_by.push(*sites);
+            }
+        }
+        Variables { classes, places, sites }
+    }
+}
+
+fn is_pointer(place: &Place) -> bool {
+    matches!(place, Place::Pointer { .. })
+}
+
+/// Whether two named places on one address are one variable, rather than memory that was used twice.
+fn may_unite(x: &Place, y: &Place, seen: Seen) -> bool {
+    const WIDEST_ACCESS: u64 = 8;
+    match (x, y) {
+        (Place::Field { record: r, offset: a }, Place::Field { record: s, offset: b }) if r == s => a.abs_diff(*b) < WIDEST_ACCESS,
+        (Place::Field { offset: a, .. }, Place::Field { offset: b, .. }) => a == b && seen == Seen::InTurn,
+        _ => true,
+    }
 }
 
 /// Union-find over places.
@@ -180,27 +277,17 @@ impl Union {
         index
     }
 
-    /// Unites what two sites touched on one address. A copy touches two places and only one of them was meant: where the two
-    /// sites share a class already, that is the one; otherwise all are united. Whether anything changed.
-    fn join(&mut self, a: &[Place], b: &[Place]) -> bool {
-        let roots = |union: &mut Self, places: &[Place]| -> BTreeSet<usize> {
-            places
-                .iter()
-                .map(|place| {
-                    let index = union.index(place);
-                    union.root(index)
-                })
-                .collect()
-        };
-        let (a, b) = (roots(self, a), roots(self, b));
-        if a.is_empty() || b.is_empty() || !a.is_disjoint(&b) {
-            return false;
-        }
-        let all: Vec<usize> = a.into_iter().chain(b).collect();
-        let root = all.iter().copied().min().unwrap_or_default();
-        for index in all {
+    /// The root of a place's class; `None` for a place that the program does not access.
+    fn root_of(&self, place: &Place) -> Option<usize> {
+        self.indices.get(place).map(|&index| self.root(index))
+    }
+
+    fn join(&mut self, x: &Place, y: &Place) {
+        let (x, y) = (self.index(x), self.index(y));
+        let (a, b) = (self.root(x), self.root(y));
+        let root = a.min(b);
+        for index in [a, b, x, y] {
             self.parents[index] = root;
         }
-        true
     }
 }

@@ -1,0 +1,224 @@
+//! Which pairs get a lock, which do not, and why; and which accesses make one variable.
+
+mod support;
+
+use inference::{Config, infer};
+use support::{Case, operations, parse, place};
+
+/// Infers with the defaults; gives the lines of the plan's operations and the reasons for which pairs were refused.
+#[track_caller]
+fn outcome(case: &Case) -> (Vec<String>, Vec<String>) {
+    let inferred = infer(&case.program, &case.evidence, "test", &Config::default());
+    assert!(inferred.certificate.checked, "{:?}", inferred.certificate.findings);
+    let refused = inferred.plan.refused.iter().map(|refused| refused.why.clone()).collect();
+    (operations(case, &inferred.plan), refused)
+}
+
+#[track_caller]
+fn check_refused(text: &str, why: &str) {
+    let (operations, refused) = outcome(&parse(text));
+    assert_eq!((operations, refused), (Vec::new(), vec![why.to_owned()]));
+}
+
+#[track_caller]
+fn check_nothing(text: &str) {
+    let (operations, refused) = outcome(&parse(text));
+    assert_eq!((operations, refused), (Vec::new(), Vec::<String>::new()));
+}
+
+#[track_caller]
+fn check(text: &str, expected: &[&str]) {
+    let case = parse(text);
+    let (operations, refused) = outcome(&case);
+    assert_eq!(operations, expected, "refused: {refused:?}");
+}
+
+const TWO: &str = "
+    fn f
+      1: read x -> 2
+      2: write x -> 3
+      3: return
+    ";
+
+#[test]
+fn an_interleaved_pair_is_not_kept() {
+    check_nothing(&format!("{TWO} pair f 1 2 N"));
+}
+
+#[test]
+fn a_pair_under_the_lock_of_all_accesses_is_guaranteed_already() {
+    check_nothing(&format!("{TWO} pair f 1 2 X locks m\n held f 1 m\n held f 2 m k"));
+}
+
+#[test]
+fn a_pair_in_two_critical_sections_is_not_guaranteed() {
+    check(&format!("{TWO} pair f 1 2 X\n held f 1 m\n held f 2 m"), &["f before 1: x acquire X", "f 2->3: x release 1"]);
+}
+
+#[test]
+fn a_lock_that_some_access_does_without_guarantees_nothing() {
+    check(
+        &format!("{TWO} pair f 1 2 X locks m\n held f 1 m\n held f 2 m\n fn g\n 1: read x -> 2\n 2: return"),
+        &["f before 1: x acquire X", "f 2->3: x release 1", "g before 1: x acquire R", "g 1->2: x release 1"],
+    );
+}
+
+#[test]
+fn a_region_that_waits_for_a_peer_is_refused() {
+    for (wait, name) in [("sleep", "sleep"), ("join", "pthread_join"), ("wait c m", "pthread_cond_wait")] {
+        check_refused(
+            &format!("fn f\n 1: read x -> 2\n 2: {wait} -> 3\n 3: write x -> 4\n 4: return\n pair f 1 3 X"),
+            &format!("its region may wait for another thread or a peer: {name}"),
+        );
+    }
+}
+
+#[test]
+fn a_call_that_waits_deep_down_is_refused_too() {
+    check_refused(
+        "fn f
+           1: read x -> 2
+           2: call g -> 3
+           3: write x -> 4
+           4: return
+         fn g
+           1: call h -> 2
+           2: return
+         fn h
+           1: sleep -> 2
+           2: return
+         pair f 1 3 X",
+        "its region may wait for another thread or a peer: sleep in h",
+    );
+}
+
+#[test]
+fn a_loop_that_waits_for_the_variable_is_not_held_around() {
+    let why = "it would be held around a loop that only reads the variable, or only retries an atomic update, and may wait for it";
+    let writer = "fn g\n 1: write x -> 2\n 2: return\n";
+    check_refused(&format!("fn f\n 1: read x -> 1 2\n 2: return\n {writer} pair f 1 1 R"), why);
+    check_refused(&format!("fn f\n 1: atomic x -> 1 2\n 2: return\n {writer} pair f 1 1 X"), why);
+}
+
+#[test]
+fn a_loop_that_counts_is_held_around_and_left_released() {
+    check(
+        "fn f
+           1: - -> 2 4
+           2: read x -> 3
+           3: write x -> 1
+           4: return
+         pair f 2 3 X
+         pair f 3 2 X",
+        &["f before 2: x acquire X", "f 1->4: x release 2"],
+    );
+}
+
+#[test]
+fn ends_in_different_functions_make_no_region() {
+    let mut case = parse(&format!("{TWO} fn g\n 1: write x -> 2\n 2: return"));
+    let pair = model::profile::PairEvidence {
+        atomicity: model::pair::Atomicity::Exclusive,
+        seen: 1,
+        shared: 1,
+        threads: 1,
+        locks: std::collections::BTreeSet::new(),
+    };
+    let (head, tail) = (support::site("f", 2), support::site("g", 1));
+    case.evidence.pairs.insert(model::profile::PairKey { head, tail, first: head, second: tail }, (pair, 1));
+    assert_eq!(outcome(&case).1, ["its ends are not in one function"]);
+}
+
+#[test]
+fn memory_of_one_thread_teaches_nothing() {
+    let mut case = parse(&format!("{TWO} pair f 1 2 X private"));
+    case.evidence.sites.values_mut().for_each(|site| site.shared = 0);
+    assert_eq!(outcome(&case), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn a_function_that_is_left_alone_gets_nothing() {
+    let mut case = parse(&format!("{TWO} pair f 1 2 X"));
+    case.program.functions[0].refused = Some("it calls setjmp".to_owned());
+    assert_eq!(outcome(&case).1, ["its function is left alone: it calls setjmp"]);
+}
+
+#[test]
+fn readers_of_reads_share_even_if_no_remote_read_was_seen() {
+    check(
+        "fn f
+           1: read x -> 2
+           2: read x -> 3
+           3: return
+         fn g
+           1: write x -> 2
+           2: read x -> 3
+           3: return
+         pair f 1 2 X",
+        &["f before 1: x acquire R", "f 2->3: x release 1", "g before 1: x acquire X", "g 1->2: x release 1"],
+    );
+}
+
+#[test]
+fn what_nothing_writes_needs_no_lock() {
+    check_nothing("fn f\n 1: read x -> 2\n 2: read x -> 3\n 3: return\n pair f 1 2 X");
+}
+
+#[test]
+fn a_read_region_with_a_writing_end_starts_in_update_mode() {
+    check(&format!("{TWO} pair f 1 2 R"), &["f before 1: x acquire U", "f before 2: x acquire X", "f 2->3: x release 2"]);
+}
+
+#[test]
+fn a_read_region_around_a_call_that_writes_starts_in_update_mode() {
+    check(
+        "fn f
+           1: read x -> 2
+           2: call g -> 3
+           3: read x -> 4
+           4: return
+         fn g
+           1: - -> 2 3
+           2: write x -> 3
+           3: return
+         pair f 1 3 R",
+        &["f before 1: x acquire U", "f 3->4: x release 1", "g before 2: x acquire X", "g 2->3: x release 2"],
+    );
+}
+
+#[test]
+fn a_pointer_joins_the_named_variables_that_it_was_seen_with_without_uniting_them() {
+    let case = parse(
+        "fn f
+           1: write *p -> 2
+           2: read a -> 3
+           3: read b -> 4
+           4: return
+         together f 1 f 2
+         together f 1 f 3",
+    );
+    let inferred = infer(&case.program, &case.evidence, "test", &Config::default());
+    let of = |text: &str| inferred.variables(&place(text)).collect::<Vec<_>>();
+    assert_eq!((of("a").len(), of("b").len()), (1, 1));
+    assert_ne!(of("a"), of("b"));
+    assert_eq!(of("*p"), [of("a"), of("b")].concat());
+}
+
+#[test]
+fn memory_that_a_program_uses_twice_does_not_unite_its_types() {
+    let case = parse(
+        "fn f
+           1: write A.0 -> 2
+           2: write B.8 -> 3
+           3: write A.16 -> 4
+           4: write g -> 5
+           5: return
+         together f 1 f 2
+         together f 1 f 3
+         together f 3 f 4",
+    );
+    let inferred = infer(&case.program, &case.evidence, "test", &Config::default());
+    let of = |text: &str| inferred.variables(&place(text)).collect::<Vec<_>>();
+    assert!(of("A.0") != of("B.8") && of("A.0") != of("A.16"));
+    assert_eq!(of("A.16"), of("g"));
+}

@@ -50,6 +50,45 @@ fn readers_of_one_variable_each_have_two_executions_a_reader() {
 }
 
 #[test]
+fn a_scan_for_the_last_zero_has_the_published_count() {
+    // Nidhugg, lastzero: one thread looks for the last zero of an array, N others each set their element from the one before.
+    for (count, expected) in [(4, 28), (5, 64), (10, 3328)] {
+        let look = |at: usize| format!("load x{at} r, skip 1 unless r == 0, skip 99 unless r == 99, ");
+        let mut bodies = vec![(0..=count).rev().map(look).collect()];
+        bodies.extend((1..=count).map(|at| format!("load x{} r, store x{at} r+1", at - 1)));
+        check(&threads(&bodies), expected);
+    }
+}
+
+#[test]
+fn a_file_system_has_the_published_counts() {
+    // Flanagan and Godefroid's file system: each thread takes its own inode and the first free of the 26 blocks from its own
+    // on; threads from the fourteenth on compete with an earlier one.
+    for (count, expected) in [(13, 1), (14, 2), (16, 8), (18, 32)] {
+        let attempt = |thread: usize, block: usize| {
+            format!(
+                "lock b{block}, read busy{block} r, skip 5 unless r == 0, write busy{block} 1, write inode{thread} 1, \
+                 unlock b{block}, unlock i{thread}, skip 99 unless r == 99, unlock b{block}, "
+            )
+        };
+        let body = |thread: usize| {
+            let attempts: String = (0..2).map(|turn| attempt(thread, (thread * 2 + turn) % 26)).collect();
+            format!("lock i{thread}, read inode{thread} r, {attempts}")
+        };
+        check(&threads(&(0..count).map(body).collect::<Vec<_>>()), expected);
+    }
+}
+
+#[test]
+fn fibonacci_sums_have_the_published_counts() {
+    // Nidhugg, fib_bench: two threads add to each other's sum while the initial one looks at both.
+    for (turns, expected) in [(1, 11), (4, 19_605)] {
+        let (a, b) = ("load i r, load j r, store i r+1, ".repeat(turns), "load j r, load i r, store j r+1, ".repeat(turns));
+        check(&format!("main: create a, create b, load i r, load j r\n a: {a}\n b: {b}"), expected);
+    }
+}
+
+#[test]
 fn independent_threads_have_one_execution() {
     check("main: create a, create b, create c\n a: write x 1, write x 2\n b: write y 1, read y r\n c: lock m, write z 1, unlock m", 1);
 }

@@ -39,13 +39,34 @@ pub(crate) struct Recorder {
     /// Options taken: the number of the step, and the option.
     picks: Vec<(usize, u32)>,
     /// For a replay: by thread, which of its accesses are scheduling points. `None`: those to shared memory.
-    pub(crate) points: Option<Vec<Vec<u64>>>,
+    pub(crate) points: Option<Vec<Points>>,
+}
+
+/// What a replayed schedule says of one thread.
+#[derive(Clone, Default)]
+pub(crate) struct Points {
+    /// Which of its accesses are steps, in ascending order.
+    pub(crate) accesses: Vec<u64>,
+    /// How many steps it has, of all kinds.
+    pub(crate) steps: usize,
+    /// How many of them it has taken.
+    pub(crate) taken: usize,
 }
 
 impl Recorder {
     fn begin(&mut self) {
         self.steps.clear();
         self.picks.clear();
+        for points in self.points.iter_mut().flatten() {
+            points.taken = 0;
+        }
+    }
+
+    fn push(&mut self, step: Recorded) {
+        if let Some(points) = self.points.as_mut().and_then(|points| points.get_mut(step.thread.index())) {
+            points.taken += 1;
+        }
+        self.steps.push(step);
     }
 
     /// The steps in the form of a schedule.
@@ -67,10 +88,14 @@ impl Recorder {
         self.taken().iter().zip(preempts).map(|(step, preempts)| Traced { step: super::explore::expected(step), preempts }).collect()
     }
 
-    /// Whether a replay has the `ordinal`-th access of the thread as a step. `None` when this is no replay.
+    /// Whether the `ordinal`-th access of the thread is a scheduling point in a replay: when the schedule has it as a step;
+    /// and any access after the last of the thread's steps, which is where the thread was left standing. `None` when this is
+    /// no replay.
     pub(crate) fn wants(&self, thread: ThreadId, ordinal: u64) -> Option<bool> {
         let points = self.points.as_ref()?;
-        Some(points.get(thread.index()).is_some_and(|points| points.binary_search(&ordinal).is_ok()))
+        Some(
+            points.get(thread.index()).is_none_or(|points| points.taken >= points.steps || points.accesses.binary_search(&ordinal).is_ok()),
+        )
     }
 }
 
@@ -196,7 +221,7 @@ fn record(engine: &Engine, thread: ThreadId, kind: EventKind, preempts: bool) {
         EventKind::Access { .. } => Some(engine.fibers.borrow()[thread.index()].accesses.get()),
         _ => None,
     };
-    engine.recorder.borrow_mut().steps.push(Recorded { thread, kind, site, ordinal, preempts });
+    engine.recorder.borrow_mut().push(Recorded { thread, kind, site, ordinal, preempts });
 }
 
 fn step_limit(engine: &Engine, limit: u64) -> Failed {

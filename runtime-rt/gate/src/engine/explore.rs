@@ -12,11 +12,10 @@ use explorer::strategy::{Ending, Outcome, Strategy};
 use explorer::target::found::{TakenStep, minimized_text};
 use explorer::target::page::{Phase, Word};
 use explorer::target::setup::Setup;
-use model::ids::ThreadId;
 use model::report::FailureKind;
 
 use super::driver::{self, InUse};
-use super::execution::Ended;
+use super::execution::{Ended, Points};
 use super::failure::Classes;
 use super::fiber::Engine;
 use super::{arena, control, lenders, output};
@@ -63,15 +62,16 @@ pub(crate) fn expected(step: &TakenStep) -> Expected {
     Expected { thread: step.thread, what: Some(What { kind: step.kind, site: step.site }), picks: step.picks.clone() }
 }
 
-/// By thread, which of its accesses are steps of a schedule.
-fn points(steps: &[TakenStep]) -> Vec<Vec<u64>> {
-    let mut points: Vec<Vec<u64>> = Vec::new();
-    for (ThreadId(thread), ordinal) in steps.iter().filter_map(|step| Some((step.thread, step.ordinal?))) {
-        let thread = thread as usize;
-        if points.len() <= thread {
-            points.resize(thread + 1, Vec::new());
+/// What a schedule says of each thread.
+fn points(steps: &[TakenStep]) -> Vec<Points> {
+    let mut points: Vec<Points> = Vec::new();
+    for step in steps {
+        if points.len() <= step.thread.index() {
+            points.resize(step.thread.index() + 1, Points::default());
         }
-        points[thread].push(ordinal);
+        let own = &mut points[step.thread.index()];
+        own.steps += 1;
+        own.accesses.extend(step.ordinal);
     }
     points
 }

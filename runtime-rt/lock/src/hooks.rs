@@ -9,9 +9,10 @@ use core::sync::atomic::{Ordering, compiler_fence};
 use crate::block;
 use crate::process;
 use crate::protocol::enter::{attempt, enter, take_open};
+use crate::protocol::hold::{Bits, Frame, Origin, Place, View};
 use crate::protocol::leave::{disown, drop_tenure, give_back, leave, leave_exclusive, leave_reading, tell, weaken};
 use crate::protocol::lock::{Attempt, Cause, Lock, Me, Request, tenure};
-use crate::protocol::thread::{Bits, Frame, Origin, Place, Thread, View};
+use crate::protocol::thread::Thread;
 use crate::protocol::wait::Turn;
 
 /// `model::abi::LOCK_ACQUIRE`.

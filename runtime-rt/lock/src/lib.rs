@@ -11,23 +11,37 @@
 extern crate std;
 
 pub mod protocol;
+#[cfg(not(feature = "loom"))]
 pub mod sys;
+#[cfg(not(feature = "loom"))]
 pub mod tls;
 
+#[cfg(not(feature = "loom"))]
 pub mod events;
+#[cfg(not(feature = "loom"))]
 pub mod options;
+#[cfg(not(feature = "loom"))]
 pub mod table;
+#[cfg(not(feature = "loom"))]
 pub mod text;
 
+#[cfg(not(feature = "loom"))]
 pub mod block;
+#[cfg(not(feature = "loom"))]
 pub mod process;
+#[cfg(not(feature = "loom"))]
 pub mod revoke;
 
+#[cfg(not(feature = "loom"))]
 pub mod fork;
+#[cfg(not(feature = "loom"))]
 pub mod start;
+#[cfg(not(feature = "loom"))]
 pub mod statistics;
 
+#[cfg(not(feature = "loom"))]
 pub mod hooks;
+#[cfg(not(feature = "loom"))]
 pub mod interpose;
 
 #[cfg(panic = "abort")]

@@ -9,9 +9,11 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::interpose::owner;
+use crate::protocol::domain::{Domain, MAX_THREADS};
+use crate::protocol::hold::Slot;
 use crate::protocol::leave::drop_tenure;
 use crate::protocol::lock::{Lock, Me};
-use crate::protocol::thread::{Domain, MAX_THREADS, Slot, Thread};
+use crate::protocol::thread::Thread;
 use crate::sys;
 use crate::sys::membarrier::Support;
 use crate::tls;

@@ -5,8 +5,8 @@
 //! a new acquire takes the lock afresh.
 
 use crate::events;
+use crate::protocol::domain::Domain;
 use crate::protocol::lock::{Cause, Lock, Obstructor};
-use crate::protocol::thread::Domain;
 use crate::protocol::wait;
 use crate::protocol::word::{READERS, Word};
 

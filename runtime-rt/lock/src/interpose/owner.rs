@@ -3,8 +3,9 @@
 
 use core::sync::atomic::Ordering;
 
+use crate::protocol::domain::Domain;
 use crate::protocol::graph::{Blocked, Needed};
-use crate::protocol::thread::{Domain, Slot};
+use crate::protocol::hold::Slot;
 use crate::sys;
 
 /// Where `pthread_mutex_t` keeps its owner's number (`__data.__owner`): fixed by glibc's binary interface.

@@ -18,8 +18,8 @@
 use model::pair::Mode;
 
 use super::atomic::Ordering;
+use super::hold::{Slot, Ticket};
 use super::lock::{Lock, Me, holders};
-use super::thread::{Slot, Ticket};
 use super::wait;
 use super::word::{Exclusive, FAIR, LIGHT, OFF, READERS, WAITERS, Word};
 

@@ -13,9 +13,9 @@ use model::pair::Mode;
 
 use super::atomic::{Ordering, compiler_fence, fence};
 use super::bias;
+use super::hold::{Place, Ticket, View};
 use super::leave::{disown, drop_tenure, leave_reading, settle, tell};
 use super::lock::{Attempt, Cause, Lock, Me, Obstacle, Request, Tenure, mine, others_inside, tenure};
-use super::thread::{Place, Ticket, View};
 use super::wait;
 use super::word::{BIASED, Exclusive, FAIR, LIGHT, OFF, READERS, UPGRADING, Word};
 

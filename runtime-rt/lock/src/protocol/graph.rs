@@ -15,8 +15,9 @@
 //! Not here: owners of locks that are not pthread's; they look like running threads.
 
 use super::atomic::Ordering;
+use super::domain::Domain;
+use super::hold::Slot;
 use super::lock::Lock;
-use super::thread::{Domain, Slot};
 use super::wait::Waiting;
 
 /// What a thread is blocked in, other than an injected lock.

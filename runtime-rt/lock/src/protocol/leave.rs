@@ -7,8 +7,8 @@ use model::pair::Mode;
 
 use super::atomic::{Ordering, compiler_fence};
 use super::bias;
+use super::hold::{Place, Ticket, View};
 use super::lock::{Lock, Me, mine};
-use super::thread::{Place, Ticket, View};
 use super::wait;
 use super::word::{Exclusive, READERS, WAITERS};
 

@@ -6,8 +6,10 @@
 
 use model::pair::Mode;
 
-use super::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
-use super::thread::{Domain, Origin, Slot, Thread, Ticket, View};
+use super::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering, array, constructor};
+use super::domain::Domain;
+use super::hold::{Origin, Slot, Ticket, View};
+use super::thread::Thread;
 use super::wait::Turn;
 use super::word::Word;
 
@@ -142,18 +144,19 @@ impl Me {
 }
 
 impl Lock {
-    /// A free lock.
-    #[cfg(not(feature = "loom"))]
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            word: AtomicU64::new(0),
-            stamp: AtomicU32::new(0),
-            spin: AtomicU32::new(0),
-            inhibit: AtomicU64::new(0),
-            streak: AtomicU32::new(0),
-            unbiased: AtomicU32::new(0),
-            counts: [const { AtomicU16::new(0) }; CAUSES],
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                word: AtomicU64::new(0),
+                stamp: AtomicU32::new(0),
+                spin: AtomicU32::new(0),
+                inhibit: AtomicU64::new(0),
+                streak: AtomicU32::new(0),
+                unbiased: AtomicU32::new(0),
+                counts: array![AtomicU16::new(0); CAUSES],
+            }
         }
     }
 
@@ -216,7 +219,6 @@ impl Lock {
     }
 }
 
-#[cfg(not(feature = "loom"))]
 impl Default for Lock {
     fn default() -> Self {
         Self::new()

@@ -3,7 +3,10 @@
 pub mod atomic;
 pub mod word;
 
+pub mod hold;
 pub mod thread;
+
+pub mod domain;
 
 pub mod wait;
 

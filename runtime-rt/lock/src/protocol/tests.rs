@@ -11,11 +11,13 @@ use std::vec::Vec;
 use model::pair::Mode;
 
 use super::atomic::{AtomicU32, AtomicU64, Ordering};
+use super::domain::{Domain, MAX_THREADS};
 use super::enter::attempt;
 use super::graph::{Blocked, Fate, Needed, fate};
+use super::hold::{Frame, Origin, Slot};
 use super::leave::{leave, weaken};
 use super::lock::{Attempt, Lock, Me, Obstacle, Request, holders, tenure};
-use super::thread::{Domain, Frame, MAX_THREADS, Origin, Slot, Thread};
+use super::thread::Thread;
 use super::wait::{Order, Patience, Stamp, Turn, Waiting};
 use super::word::{FAIR, READERS, Word};
 

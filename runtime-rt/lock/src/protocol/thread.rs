@@ -6,107 +6,19 @@
 //! - A hold is an entry with a key. It is in force unless its `revoked` mark equals its ticket.
 //! - All entries of one thread for one lock share a ticket: the thread's *tenure* of the lock. It is what a revocation ends.
 //!
-//! | field of an entry | content |
-//! |---|---|
-//! | key | address of the lock, plus the `Mode` and a hint in the low bits; 0: free |
-//! | frame, label | the origin: the activation, and the newest label in it |
-//! | ticket | of the tenure; unique within the thread until 2^31 tenures later; odd |
-//! | revoked | the last ticket that another thread revoked here |
-//!
 //! A thread with all entries in use acquires nothing more until one is free, which is counted: locks only forbid schedules, so
 //! doing without one is always safe.
 
 use model::pair::Mode;
 
-use super::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence};
-use super::graph::{Blocked, Needed};
+use super::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, array, compiler_fence, constructor};
+use super::hold::{Bits, Frame, Hold, Index, LOW, MODE, Origin, Place, QUICK, Slot, Ticket, View, bit};
 use super::lock::Lock;
 use super::word::Word;
 
-/// Index of a thread's record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Slot(pub u16);
-
-/// Names one tenure of one thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ticket(pub u32);
-
-/// The identity of an activation: an address in its frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Frame(pub usize);
-
-/// Where a hold comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Origin {
-    /// The place of the acquisition.
-    pub label: u32,
-    /// The activation.
-    pub frame: Frame,
-}
-
-/// Index of an entry in a held set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Index(pub u32);
-
-/// A mode as hooks pass it, and as keys hold it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bits(usize);
-
-impl Bits {
-    /// As passed; anything but 1 to 3 is nobody's mode.
-    #[inline(always)]
-    #[must_use]
-    pub fn passed(mode: u32) -> Self {
-        Self(mode as usize & MODE)
-    }
-
-    /// Whether it is R.
-    #[inline(always)]
-    #[must_use]
-    pub fn is_read(self) -> bool {
-        self.0 == Mode::R as usize
-    }
-
-    /// The mode. What is nobody's counts as the strongest.
-    #[inline(always)]
-    #[must_use]
-    pub fn mode(self) -> Mode {
-        mode_of(self.0).unwrap_or(Mode::X)
-    }
-}
-
-/// Where an entry goes, or is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// The first entry of a thread that has no other: known without reading what was written a moment ago.
-    Only,
-    /// This one of several.
-    Among(Index),
-}
-
-/// How many threads can hold injected locks at once; more run without.
-pub const MAX_THREADS: usize = if cfg!(feature = "loom") { 4 } else { 2048 };
 /// How many holds a thread can have at once; more are left out.
-pub const MAX_HOLDS: usize = 16;
+pub const MAX_HOLDS: usize = if cfg!(feature = "loom") { 2 } else { 16 };
 const ALL_USED: u32 = (1 << MAX_HOLDS) - 1;
-/// The bits of a key that hold the mode.
-const MODE: usize = 0b11;
-/// The bit of a key that says: entered by showing the entry alone. A hint, for a release to know that the word was not taken.
-const QUICK: usize = 0b100;
-/// All bits of a key below a lock's alignment.
-const LOW: usize = model::abi::LOCK_BYTES - 1;
-
-/// One entry of a held set.
-#[derive(Debug)]
-#[repr(C)]
-pub struct Hold {
-    key: AtomicUsize,
-    frame: AtomicUsize,
-    label: AtomicU32,
-    ticket: AtomicU32,
-    revoked: AtomicU32,
-    _pad: u32,
-}
 
 /// What a thread shows of itself.
 #[derive(Debug)]
@@ -137,107 +49,25 @@ pub struct Thread {
     holds: [Hold; MAX_HOLDS],
 }
 
-/// All threads. One per process; tests make their own.
-#[derive(Debug)]
-pub struct Domain {
-    /// The records, by `Slot`.
-    pub threads: &'static [Thread; MAX_THREADS],
-    /// What each thread waits for, by `Slot`, as `wait::Waiting` packs it; 0: nothing.
-    pub waiting: &'static [AtomicU64; MAX_THREADS],
-    /// One more than the highest slot ever used.
-    pub high: AtomicU32,
-    /// Makes the memory operations of all running threads before it visible to this one, and the reverse.
-    pub barrier: fn(),
-    /// Whether the barrier really reaches other threads.
-    pub asymmetric: fn() -> bool,
-    /// Nanoseconds since some time.
-    pub now: fn() -> u64,
-    /// Makes a parked thread, or one about to park, look again.
-    pub unpark: fn(&Thread),
-    /// Who must act before a thread that is blocked in this goes on.
-    pub needed: fn(&'static Self, Blocked, &mut dyn FnMut(Slot)) -> Needed,
-}
-
-impl Hold {
-    #[cfg(not(feature = "loom"))]
-    const fn new() -> Self {
-        Self {
-            key: AtomicUsize::new(0),
-            frame: AtomicUsize::new(0),
-            label: AtomicU32::new(0),
-            ticket: AtomicU32::new(0),
-            revoked: AtomicU32::new(0),
-            _pad: 0,
-        }
-    }
-
-    /// The address of its lock, and its mode. `None` when free.
-    #[inline(always)]
-    fn key(&self) -> Option<(usize, Mode)> {
-        let key = self.key.load(Ordering::Acquire);
-        mode_of(key).map(|mode| (key & !LOW, mode))
-    }
-
-    /// In force for the tenure of its ticket.
-    #[inline(always)]
-    fn in_force(&self) -> bool {
-        self.revoked.load(Ordering::Acquire) != self.ticket.load(Ordering::Relaxed)
-    }
-}
-
-#[inline(always)]
-fn mode_of(key: usize) -> Option<Mode> {
-    match key & MODE {
-        1 => Some(Mode::R),
-        2 => Some(Mode::U),
-        3 => Some(Mode::X),
-        _ => None,
-    }
-}
-
-#[inline(always)]
-fn bit(place: Place) -> u32 {
-    match place {
-        Place::Only => 1,
-        Place::Among(index) => 1 << index.0,
-    }
-}
-
-/// A copy of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct View {
-    /// Where it stands.
-    pub place: Place,
-    /// The address of its lock.
-    pub lock: usize,
-    /// Its mode.
-    pub mode: Mode,
-    /// Its origin.
-    pub origin: Origin,
-    /// Its tenure.
-    pub ticket: Ticket,
-    /// Whether nobody revoked it.
-    pub in_force: bool,
-}
-
 impl Thread {
-    /// A record in use by nobody.
-    #[cfg(not(feature = "loom"))]
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            used: AtomicU32::new(0),
-            ticket: AtomicU32::new(0),
-            busy: AtomicUsize::new(0),
-            slot: AtomicU32::new(0),
-            mark: AtomicU32::new(0),
-            tid: AtomicU32::new(0),
-            park: AtomicU32::new(0),
-            handle: AtomicUsize::new(0),
-            blocked: AtomicU64::new(0),
-            fenced: AtomicU32::new(0),
-            reading: [const { AtomicUsize::new(0) }; 4],
-            holds: [const { Hold::new() }; MAX_HOLDS],
+    constructor! {
+        /// A record in use by nobody.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                used: AtomicU32::new(0),
+                ticket: AtomicU32::new(0),
+                busy: AtomicUsize::new(0),
+                slot: AtomicU32::new(0),
+                mark: AtomicU32::new(0),
+                tid: AtomicU32::new(0),
+                park: AtomicU32::new(0),
+                handle: AtomicUsize::new(0),
+                blocked: AtomicU64::new(0),
+                fenced: AtomicU32::new(0),
+                reading: array![AtomicUsize::new(0); 4],
+                holds: array![Hold::new(); MAX_HOLDS],
+            }
         }
     }
 
@@ -487,31 +317,8 @@ impl Thread {
     }
 }
 
-#[cfg(not(feature = "loom"))]
 impl Default for Thread {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl Domain {
-    /// The record in this slot.
-    #[inline(always)]
-    #[must_use]
-    pub fn thread(&self, slot: Slot) -> &'static Thread {
-        &self.threads[slot.0 as usize % MAX_THREADS]
-    }
-
-    /// What the thread in this slot waits for.
-    #[inline(always)]
-    #[must_use]
-    pub fn waiting(&self, slot: Slot) -> &'static AtomicU64 {
-        &self.waiting[slot.0 as usize % MAX_THREADS]
-    }
-
-    /// Every slot that was ever in use.
-    pub fn slots(&self) -> impl Iterator<Item = Slot> {
-        let high = self.high.load(Ordering::Acquire);
-        (0..high).map_while(|slot| u16::try_from(slot).ok().map(Slot))
     }
 }

@@ -20,8 +20,9 @@
 use model::pair::Mode;
 
 use super::atomic::Ordering;
+use super::domain::Domain;
+use super::hold::Slot;
 use super::lock::{Lock, Me, Request};
-use super::thread::{Domain, Slot};
 use super::word::{FAIR, WAITERS};
 
 /// A number in the order of arrival at one lock.

@@ -32,7 +32,7 @@
 //! Transitions: `0→U`, `0→X` (acquire), `U→U+UPGRADING→X` (upgrade), `X→U` (a nested X region ends), `U→0`, `X→0`
 //! (release, degrade, revocation), `0→BIASED→0|U|X`. Flags are set and cleared independently of kind.
 
-use crate::protocol::thread::{Slot, Ticket};
+use crate::protocol::hold::{Slot, Ticket};
 
 /// A value of the state word.
 #[derive(Clone, Copy, PartialEq, Eq)]

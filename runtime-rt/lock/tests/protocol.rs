@@ -1,0 +1,286 @@
+//! The protocol under every interleaving of a few threads, up to a bound of preemptions, with the memory of weak processors:
+//! no two incompatible holds at once, what one writes the next one sees, no wake-up lost.
+//!
+//! `cargo test -p atomfix-rt-lock --features loom --test protocol`. Loom has no process-wide barrier: both halves of an asymmetric
+//! fence are full ones here, so what is explored is the logic around them, not the barrier itself.
+
+use atomfix_rt_lock::protocol::atomic::{AtomicU32, AtomicU64, Ordering};
+use atomfix_rt_lock::protocol::domain::{Domain, MAX_THREADS};
+use atomfix_rt_lock::protocol::enter::attempt;
+use atomfix_rt_lock::protocol::graph::Needed;
+use atomfix_rt_lock::protocol::hold::{Frame, Origin, Slot};
+use atomfix_rt_lock::protocol::leave::{drop_tenure, leave, weaken};
+use atomfix_rt_lock::protocol::lock::{Attempt, Lock, Me, Request, tenure};
+use atomfix_rt_lock::protocol::thread::Thread;
+use atomfix_rt_lock::protocol::wait::{Order, Patience, Stamp, Turn, Waiting};
+use atomfix_rt_lock::protocol::word::{LIGHT, READERS, WAITERS, Word};
+use loom::cell::UnsafeCell;
+use model::pair::Mode::{self, R, U, X};
+
+/// What all threads of one execution share. `data` stands for the program's memory: loom fails an execution in which accesses to it
+/// are not ordered.
+#[derive(Clone, Copy)]
+struct World {
+    domain: &'static Domain,
+    lock: &'static Lock,
+    data: &'static Data,
+}
+
+struct Data(UnsafeCell<()>);
+
+fn leaked<T>(value: T) -> &'static T {
+    Box::leak(Box::new(value))
+}
+
+fn world() -> World {
+    let threads = std::array::from_fn::<_, MAX_THREADS, _>(|_| Thread::new());
+    let waiting = std::array::from_fn::<_, MAX_THREADS, _>(|_| AtomicU64::new(0));
+    for (slot, thread) in (0..).zip(&threads) {
+        thread.settle_in(Slot(slot));
+    }
+    let domain = Domain {
+        threads: leaked(threads),
+        waiting: leaked(waiting),
+        high: AtomicU32::new(u32::try_from(MAX_THREADS).expect("a small number")),
+        barrier: || loom::sync::atomic::fence(Ordering::SeqCst),
+        asymmetric: || true,
+        now: || 0,
+        unpark: |thread| {
+            thread.park.fetch_add(1, Ordering::SeqCst);
+        },
+        needed: |_, _, _| Needed::Unknown,
+    };
+    World { domain: leaked(domain), lock: leaked(Lock::new()), data: leaked(Data(UnsafeCell::new(()))) }
+}
+
+impl World {
+    fn me(self, slot: u16) -> Me {
+        Me { domain: self.domain, thread: self.domain.thread(Slot(slot)) }
+    }
+
+    fn request(mode: Mode, label: u32) -> Request {
+        Request { mode, origin: Origin { label, frame: Frame(1) }, turn: Turn::Passes }
+    }
+
+    fn enter(self, slot: u16, mode: Mode, label: u32) {
+        while attempt(self.me(slot), self.lock, Self::request(mode, label)) != Attempt::Done {
+            loom::thread::yield_now();
+        }
+    }
+
+    /// Accesses the memory as a hold of this mode allows.
+    fn touch(self, mode: Mode) {
+        if mode == X {
+            self.data.0.with_mut(|_| ());
+        } else {
+            self.data.0.with(|_| ());
+        }
+    }
+
+    fn leave(self, slot: u16) {
+        drop_tenure(self.me(slot), self.lock);
+    }
+
+    fn region(self, slot: u16, mode: Mode) {
+        self.enter(slot, mode, 1);
+        self.touch(mode);
+        self.leave(slot);
+    }
+}
+
+/// Explores `body(world, slot)` in as many threads as there are bodies.
+fn explore<const N: usize>(prepare: fn(World), bodies: [fn(World, u16); N]) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.max_branches = 20_000;
+    model.check(move || {
+        let world = world();
+        prepare(world);
+        let mut others = Vec::new();
+        for (slot, body) in (0..).zip(bodies).skip(1) {
+            others.push(loom::thread::spawn(move || body(world, slot)));
+        }
+        bodies[0](world, 0);
+        for other in others {
+            other.join().expect("no panic");
+        }
+        let word = world.lock.word();
+        assert!(word.exclusive().is_none(), "somebody owns the word at the end");
+    });
+}
+
+fn nothing(_: World) {}
+
+fn light(world: World) {
+    world.lock.reset(Word(LIGHT | READERS));
+}
+
+fn biased(world: World) {
+    world.lock.reset(Word(0).biased(Slot(0)));
+}
+
+#[test]
+fn writers_exclude_each_other() {
+    explore(nothing, [|w, s| w.region(s, X), |w, s| w.region(s, X)]);
+    explore(nothing, [|w, s| w.region(s, U), |w, s| w.region(s, X)]);
+}
+
+#[test]
+fn readers_and_writers_exclude_each_other() {
+    explore(nothing, [|w, s| w.region(s, R), |w, s| w.region(s, X)]);
+    explore(
+        nothing,
+        [
+            |w, s| {
+                w.region(s, R);
+                w.region(s, R);
+            },
+            |w, s| w.region(s, X),
+        ],
+    );
+}
+
+#[test]
+fn light_readers_and_writers_exclude_each_other() {
+    explore(light, [|w, s| w.region(s, R), |w, s| w.region(s, X)]);
+    explore(
+        light,
+        [
+            |w, s| {
+                w.region(s, R);
+                w.region(s, R);
+            },
+            |w, s| w.region(s, X),
+        ],
+    );
+}
+
+#[test]
+fn an_upgrade_waits_for_readers_and_excludes_them() {
+    fn upgrade(w: World, s: u16) {
+        w.enter(s, U, 1);
+        w.touch(U);
+        w.enter(s, X, 2);
+        w.touch(X);
+        w.leave(s);
+    }
+    explore(nothing, [upgrade, |w, s| w.region(s, R)]);
+    explore(light, [upgrade, |w, s| w.region(s, R)]);
+    explore(nothing, [upgrade, upgrade]);
+    explore(biased, [upgrade, |w, s| w.region(s, R)]);
+}
+
+#[test]
+fn a_degraded_writer_keeps_writers_out() {
+    fn degrade(w: World, s: u16) {
+        w.enter(s, X, 1);
+        w.touch(X);
+        let me = w.me(s);
+        for view in me.thread.entries() {
+            weaken(me, w.lock, view);
+        }
+        w.touch(R);
+        w.leave(s);
+    }
+    explore(nothing, [degrade, |w, s| w.region(s, X)]);
+    explore(nothing, [degrade, |w, s| w.region(s, R)]);
+    explore(biased, [degrade, |w, s| w.region(s, X)]);
+}
+
+#[test]
+fn a_bias_is_ended_without_harm_at_any_moment() {
+    explore(biased, [|w, s| w.region(s, X), |w, s| w.region(s, X)]);
+    explore(biased, [|w, s| w.region(s, U), |w, s| w.region(s, R)]);
+    explore(
+        biased,
+        [
+            |w, s| {
+                w.region(s, X);
+                w.region(s, R);
+            },
+            |w, s| w.region(s, X),
+        ],
+    );
+}
+
+#[test]
+fn a_nested_hold_survives_the_end_of_a_bias() {
+    explore(
+        biased,
+        [
+            |w, s| {
+                w.enter(s, U, 1);
+                let me = w.me(s);
+                let nested = Request { origin: Origin { label: 2, frame: Frame(2) }, ..World::request(X, 2) };
+                while attempt(me, w.lock, nested) != Attempt::Done {
+                    loom::thread::yield_now();
+                }
+                w.touch(X);
+                if let Some(view) = me.thread.entries().find(|view| view.origin.label == 2) {
+                    leave(me, w.lock, view);
+                }
+                w.touch(U);
+                w.leave(s);
+            },
+            |w, s| w.region(s, X),
+        ],
+    );
+}
+
+#[test]
+fn a_parked_waiter_is_always_woken() {
+    fn waits(w: World, s: u16, mode: Mode) {
+        let me = w.me(s);
+        let waiting = Waiting { lock: w.lock.address(), mode, order: Order::Bound, stamp: Stamp(0), patience: Patience::Fresh };
+        loop {
+            let seen = me.thread.park.load(Ordering::SeqCst);
+            w.domain.waiting(Slot(s)).store(waiting.pack(), Ordering::SeqCst);
+            w.lock.set(WAITERS);
+            if attempt(me, w.lock, World::request(mode, 1)) == Attempt::Done {
+                break;
+            }
+            (w.domain.barrier)();
+            if attempt(me, w.lock, World::request(mode, 1)) == Attempt::Done {
+                break;
+            }
+            // The futex: a wake-up that never comes makes loom run out of branches.
+            while me.thread.park.load(Ordering::SeqCst) == seen {
+                loom::thread::yield_now();
+            }
+        }
+        w.domain.waiting(Slot(s)).store(0, Ordering::SeqCst);
+        w.touch(mode);
+        w.leave(s);
+    }
+    explore(nothing, [|w, s| w.region(s, X), |w, s| waits(w, s, X)]);
+    explore(nothing, [|w, s| w.region(s, R), |w, s| waits(w, s, X)]);
+    explore(light, [|w, s| w.region(s, R), |w, s| waits(w, s, X)]);
+    explore(biased, [|w, s| w.region(s, X), |w, s| waits(w, s, R)]);
+}
+
+#[test]
+fn a_revoked_tenure_and_its_release_do_not_disturb_the_next_owner() {
+    explore(
+        nothing,
+        [
+            |w, s| {
+                w.enter(s, X, 1);
+                // Whatever the revoker does, this ends the tenure at most once.
+                w.leave(s);
+            },
+            |w, s| {
+                let word = w.lock.word();
+                if let Some(owner) = word.owner() {
+                    w.domain.thread(owner).revoke(w.lock.address(), word.ticket());
+                    (w.domain.barrier)();
+                    let now = w.lock.word();
+                    if now.is_owned_by(owner, word.ticket()) {
+                        let _ = w.lock.swap(now, Word(now.freed().0 | READERS));
+                    }
+                }
+                w.region(s, X);
+                assert!(tenure(w.me(s), w.lock).is_none());
+            },
+        ],
+    );
+}

@@ -1,7 +1,7 @@
 /* A thread looks for its own id before its creator has stored it.
  *
  * Origin: confluentinc/librdkafka issue 281, the thread id field (see ORIGIN.md).
- * Shared: `broker.thread`. This is a violation of order, not of atomicity: no lock makes the store come first.
+ * Shared: `broker.known` and `broker.thread`. This is a violation of order, not of atomicity: no lock makes the store come first.
  * Expected: original fails under some schedule; so does the hardened build (not repairable by atomicity); FIXED never.
  */
 #include <assert.h>
@@ -19,10 +19,10 @@ static struct broker broker;
 static pthread_mutex_t broker_lock = PTHREAD_MUTEX_INITIALIZER;
 #endif
 
-/* What a thread does of its own before it looks at anything shared. */
+/* What the thread does of its own before it looks at anything shared: some milliseconds of work. */
 static unsigned checksum(unsigned seed)
 {
-    for (unsigned i = 0; i < 400000; i++) {
+    for (unsigned i = 0; i < 6000000; i++) {
         seed = seed * 1664525u + 1013904223u;
         seed ^= seed >> 13;
     }

@@ -1,0 +1,50 @@
+//! The kernels of published bugs through the whole chain: each must come out as its `expect.toml` says.
+//!
+//! The same steps as `atomfix-bench kernels`, with few plain runs: pass rates are a benchmark's business.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use benchmarks::expect;
+use benchmarks::kernel::{Settings, examine, problems};
+
+fn check(name: &str) {
+    let kernel = expect::kernel(&expect::programs().join(name)).expect("a well-formed kernel");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // Tests share the machine with each other, so the time limit is not this test's to judge.
+    let settings = Settings { plain_runs: 5, ..Settings::default() };
+    let examined = examine(Path::new(env!("CARGO_BIN_EXE_atomfix")), &kernel, folder.path(), &settings);
+    let examined = examined.unwrap_or_else(|error| panic!("{name}: {error:#}"));
+    let problems = problems(&kernel, &examined, &settings);
+    assert!(problems.is_empty(), "{name}:\n  {}", problems.join("\n  "));
+}
+
+macro_rules! kernels {
+    ($($name:ident),* $(,)?) => {
+        $(#[test] fn $name() { check(stringify!($name)); })*
+
+        #[test]
+        fn every_kernel_is_tested() {
+            let tested = BTreeSet::from([$(stringify!($name).to_owned()),*]);
+            let there: BTreeSet<String> = expect::kernels().expect("well-formed kernels").into_iter().map(|kernel| kernel.name).collect();
+            assert_eq!(tested, there);
+        }
+    };
+}
+
+kernels! {
+    cleared_on_input,
+    crossed_locks,
+    double_release,
+    dropped_count,
+    guarded_field,
+    log_rotation,
+    lost_update,
+    message_id,
+    probe_cache,
+    recycled_node,
+    reset_pointer,
+    shown_query,
+    thread_id,
+    two_calls,
+}

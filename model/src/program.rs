@@ -141,8 +141,8 @@ pub enum Place {
     },
     /// Reached through a pointer about which the code says nothing more.
     Pointer {
-        /// The first site of the function that used the same pointer at the same offset: a class of its own, until evidence
-        /// merges it with others.
+        /// The first site of the function that used the same pointer at the same offset (for the second pointer of one site,
+        /// a hash of it): a class of its own, until evidence merges it with others.
         site: SiteKey,
     },
 }

@@ -3,14 +3,14 @@
 //! A pointer is followed back through GEPs to its base. In a global, constant indices count exactly, and the first
 //! computed one makes it an element. Elsewhere the outermost named record on the way names the field, with all elements
 //! of an array taken as one; failing that, struct-path TBAA does; failing that, it is a class of its own, named by the first
-//! site of the function that used the same base.
+//! site of the function that used the same base (a copy whose both ends are such names the second by a hash of the site).
 //!
 //! Not here: pointers through memory, phis and parameters (whole-program points-to).
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use model::ids::SiteKey;
+use model::ids::{FunctionKey, SiteKey};
 use model::program::Place;
 
 use super::collect::resolve;
@@ -27,11 +27,13 @@ pub(crate) struct Places<'m> {
     /// The first site that used a base at an offset (`None`: a computed one). Bases are values of one function, so functions
     /// do not meet here.
     firsts: RefCell<HashMap<(Value<'m>, Option<i64>), SiteKey>>,
+    /// Names that are given.
+    names: RefCell<HashSet<SiteKey>>,
 }
 
 impl<'m> Places<'m> {
     pub(crate) fn new(module: Module<'m>, name: String) -> Self {
-        Self { module, name, firsts: RefCell::default() }
+        Self { module, name, firsts: RefCell::default(), names: RefCell::default() }
     }
 
     /// The place of an access through `address` at `site`; `access` is the load or store itself, if it is one.
@@ -45,13 +47,24 @@ impl<'m> Places<'m> {
         field(&steps).or_else(|| access.and_then(tbaa_field)).unwrap_or_else(|| self.pointer(base, &steps, site))
     }
 
-    /// Constants (null, integers made pointers) are one value in all functions, so they name nothing.
     fn pointer(&self, base: Value<'m>, steps: &[Step<'m>], site: SiteKey) -> Place {
+        // Constants (null, integers made pointers) are one value in all functions, so they are remembered for none.
         if !matches!(base.kind(), ValueKind::LLVMArgumentValueKind | ValueKind::LLVMInstructionValueKind) {
-            return Place::Pointer { site };
+            return Place::Pointer { site: self.fresh(site) };
         }
         let offset = (!steps.iter().any(|step| step.computed)).then(|| steps.iter().map(|step| step.constant).sum());
-        Place::Pointer { site: *self.firsts.borrow_mut().entry((base, offset)).or_insert(site) }
+        let name = *self.firsts.borrow_mut().entry((base, offset)).or_insert_with(|| self.fresh(site));
+        Place::Pointer { site: name }
+    }
+
+    /// The site itself, or when that already names the other end of its copy, a hash of it.
+    fn fresh(&self, site: SiteKey) -> SiteKey {
+        let mut names = self.names.borrow_mut();
+        let mut name = site;
+        while !names.insert(name) {
+            name = SiteKey::of(FunctionKey(name.0), 1);
+        }
+        name
     }
 
     /// A global's name as model text has it.

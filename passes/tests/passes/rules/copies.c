@@ -13,3 +13,14 @@ void take(struct outer *p) {
 // CHECK-NEXT: n2 read outer::+16 -> n3
 // CHECK-NEXT: n3 write outer::+8 -> n4
 // CHECK-NEXT: n4 write outer::+16 -> n5
+
+void both(char *to, char *from, unsigned long n) {
+  __builtin_memcpy(to, from, n);
+  *to = 1;
+  *from = 2;
+}
+// The two ends of a copy are two places.
+// CHECK:      function both
+// CHECK:      n1 call llvm.memcpy [read *[[FROM:s[0-9a-f]+]]] [write *[[TO:s[0-9a-f]+]]] -> n2
+// CHECK-NEXT: n2 write *[[TO]] -> n3
+// CHECK-NEXT: n3 write *[[FROM]] -> n4

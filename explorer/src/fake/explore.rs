@@ -5,6 +5,7 @@ use std::vec::Vec;
 
 use model::event::Event;
 use model::ids::{ObjectId, ThreadId};
+use model::pair::Mode;
 use model::report::Coverage;
 
 use super::machine::{Machine, Outcome};
@@ -67,8 +68,8 @@ pub fn execute(program: &Program, strategy: &mut dyn Strategy, pending: &mut Vec
         let woken = pick(&machine, program, thread, event.object, strategy);
         let outcome = machine.perform(program, thread, woken);
         strategy.executed(&Step { thread, event });
-        for lock in machine.take_dropped() {
-            strategy.released(thread, lock);
+        for (lock, left) in machine.take_dropped() {
+            strategy.released(thread, lock, left);
         }
         steps += 1;
         current = Some(thread);
@@ -136,8 +137,8 @@ impl Strategy for Tracer<'_> {
         self.inner.executed(step);
     }
 
-    fn released(&mut self, thread: ThreadId, lock: u64) {
-        self.inner.released(thread, lock);
+    fn released(&mut self, thread: ThreadId, lock: u64, left: Option<Mode>) {
+        self.inner.released(thread, lock, left);
     }
 
     fn end(&mut self, ending: &Ending<'_>) {

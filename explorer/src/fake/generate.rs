@@ -75,8 +75,12 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
         11 => body.push(Op::Signal(0)),
         12 => body.push(Op::Broadcast(0)),
         13 => {
-            let release = if random.below(2) == 0 { Op::Release(lock) } else { Op::Drop(lock) };
-            body.extend([Op::Acquire(lock, mode(random)), access(random, variable), release]);
+            let release = if random.below(2) == 0 { Op::Release(lock) } else { Op::Drop { lock, left: None } };
+            body.extend([Op::Acquire(lock, mode(random)), access(random, variable)]);
+            if random.below(3) == 0 {
+                body.extend([Op::Drop { lock, left: Some(Mode::R) }, access(random, variable)]);
+            }
+            body.push(release);
         }
         14 => body.extend([
             Op::Acquire(lock, Mode::U),

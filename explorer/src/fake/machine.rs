@@ -27,8 +27,8 @@ pub struct Machine {
     /// The thread of each body, once it was created.
     created: Vec<Option<ThreadId>>,
     ended: bool,
-    /// Injected locks that the last step dropped, until somebody asks.
-    dropped: Vec<usize>,
+    /// Injected locks that the last step dropped or weakened, until somebody asks.
+    dropped: Vec<(usize, Option<Mode>)>,
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -145,7 +145,9 @@ impl Machine {
             Op::Join(body) => plain(EventKind::Join { child: self.created[body].unwrap_or(thread) }),
             Op::Yield => plain(EventKind::Yield),
             Op::ExitProcess => plain(EventKind::ExitProcess),
-            Op::Assert { .. } | Op::SkipUnless { .. } | Op::Drop(_) => unreachable!("local operations are part of the step before them"),
+            Op::Assert { .. } | Op::SkipUnless { .. } | Op::Drop { .. } => {
+                unreachable!("local operations are part of the step before them")
+            }
         }
     }
 
@@ -281,24 +283,31 @@ impl Machine {
             Op::Create(body) => drop(self.spawn(body)),
             Op::Join(_) | Op::Yield => {}
             Op::ExitProcess => self.ended = true,
-            Op::Assert { .. } | Op::SkipUnless { .. } | Op::Drop(_) => unreachable!("local operations are part of the step before them"),
+            Op::Assert { .. } | Op::SkipUnless { .. } | Op::Drop { .. } => {
+                unreachable!("local operations are part of the step before them")
+            }
         }
         self.threads[index].at += 1;
         self.settle(program, thread)
     }
 
-    /// The addresses of the injected locks that the last step dropped.
-    pub fn take_dropped(&mut self) -> impl Iterator<Item = u64> + use<> {
-        core::mem::take(&mut self.dropped).into_iter().map(|lock| Sort::Lock.range(lock).address)
+    /// The addresses of the injected locks that the last step dropped or weakened, and what is left of the holds.
+    pub fn take_dropped(&mut self) -> Vec<(u64, Option<Mode>)> {
+        core::mem::take(&mut self.dropped).into_iter().map(|(lock, left)| (Sort::Lock.range(lock).address, left)).collect()
     }
 
     /// Runs a thread's local operations.
     fn settle(&mut self, program: &Program, thread: ThreadId) -> Option<Outcome> {
         loop {
             let op = self.op(program, thread);
-            if let Some(Op::Drop(lock)) = op {
-                self.locks[lock].retain(|(holder, _)| *holder != thread);
-                self.dropped.push(lock);
+            if let Some(Op::Drop { lock, left }) = op {
+                let held = self.locks[lock].iter().position(|(holder, held)| *holder == thread && Some(*held) > left);
+                if let Some(at) = held {
+                    self.locks[lock].remove(at);
+                    self.locks[lock].extend(left.map(|left| (thread, left)));
+                    self.locks[lock].sort_unstable();
+                    self.dropped.push((lock, left));
+                }
             }
             let state = &mut self.threads[thread.index()];
             match op {
@@ -306,7 +315,7 @@ impl Machine {
                     return Some(Outcome::Failed(state.body, state.at));
                 }
                 Some(Op::SkipUnless { count, register, value }) if state.registers[register] != value => state.at += count,
-                Some(Op::Assert { .. } | Op::SkipUnless { .. } | Op::Drop(_)) => {}
+                Some(Op::Assert { .. } | Op::SkipUnless { .. } | Op::Drop { .. }) => {}
                 _ => return None,
             }
             state.at += 1;

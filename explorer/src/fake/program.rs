@@ -9,7 +9,7 @@
 //! | `acquire k X`, `degrade k`, `release k` | injected locks, in modes R, U, X |
 //! | `post n`, `take n` | semaphores, from 0 |
 //! | `create a`, `join a`, `yield`, `exit` | threads; `exit` ends the process |
-//! | `assert r == 1`, `skip 2 unless r == 1`, `drop k` | part of the step before them; `drop` is a release |
+//! | `assert r == 1`, `skip 2 unless r == 1`, `drop k` | part of the step before them; `drop` is a release, `drop k R` weakens |
 //!
 //! Names need no declaration. Texts are ours, so a mistake in one panics.
 
@@ -75,8 +75,8 @@ pub enum Op {
     Degrade(usize),
     /// Gives it up.
     Release(usize),
-    /// Gives it up within the step before.
-    Drop(usize),
+    /// Gives it up, or weakens it, within the step before.
+    Drop { lock: usize, left: Option<Mode> },
     /// Adds to a semaphore.
     Post(usize),
     /// Takes from a semaphore.
@@ -160,7 +160,8 @@ impl Names {
             ["acquire", k, mode] => Op::Acquire(index(&mut self.locks, k), self::mode(mode)),
             ["degrade", k] => Op::Degrade(index(&mut self.locks, k)),
             ["release", k] => Op::Release(index(&mut self.locks, k)),
-            ["drop", k] => Op::Drop(index(&mut self.locks, k)),
+            ["drop", k] => Op::Drop { lock: index(&mut self.locks, k), left: None },
+            ["drop", k, left] => Op::Drop { lock: index(&mut self.locks, k), left: Some(mode(left)) },
             ["post", n] => Op::Post(index(&mut self.semaphores, n)),
             ["take", n] => Op::Take(index(&mut self.semaphores, n)),
             ["create", a] => Op::Create(self.body(a)),

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 
 use model::ids::ThreadId;
+use model::pair::Mode;
 use model::report::Coverage;
 
 use super::replay::Divergence;
@@ -44,8 +45,8 @@ impl Strategy for Budget {
         self.inner.executed(step);
     }
 
-    fn released(&mut self, thread: ThreadId, lock: u64) {
-        self.inner.released(thread, lock);
+    fn released(&mut self, thread: ThreadId, lock: u64, left: Option<Mode>) {
+        self.inner.released(thread, lock, left);
     }
 
     fn end(&mut self, ending: &Ending<'_>) {

@@ -7,6 +7,7 @@
 //! executions.
 
 use model::ids::ThreadId;
+use model::pair::Mode;
 use model::report::Coverage;
 
 use super::depth_first::{DepthFirst, Extent};
@@ -103,8 +104,8 @@ impl Strategy for Iterative {
         self.pass.executed(step);
     }
 
-    fn released(&mut self, thread: ThreadId, lock: u64) {
-        self.pass.released(thread, lock);
+    fn released(&mut self, thread: ThreadId, lock: u64, left: Option<Mode>) {
+        self.pass.released(thread, lock, left);
     }
 
     fn end(&mut self, ending: &Ending<'_>) {

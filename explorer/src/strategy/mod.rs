@@ -39,6 +39,7 @@ pub mod weighted;
 
 use model::event::Event;
 use model::ids::{ObjectId, ThreadId};
+use model::pair::Mode;
 use model::report::Coverage;
 
 use self::replay::Divergence;
@@ -198,8 +199,9 @@ pub trait Strategy {
     fn executed(&mut self, step: &Step);
 
     /// Within the step that was just performed, the thread also gave up, or weakened, the injected lock at this address:
-    /// an engine may do so without a step of its own, as nobody can tell. Comes after `executed`, before what follows.
-    fn released(&mut self, _thread: ThreadId, _lock: u64) {}
+    /// an engine may do so without a step of its own, as nobody can tell. `left` is how strongly the thread still holds it.
+    /// Comes after `executed`, before what follows.
+    fn released(&mut self, _thread: ThreadId, _lock: u64, _left: Option<Mode>) {}
 
     /// The execution is over.
     fn end(&mut self, ending: &Ending<'_>);

@@ -10,6 +10,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use model::ids::ThreadId;
+use model::pair::Mode;
 use model::report::Coverage;
 
 use super::dpor::Dpor;
@@ -109,8 +110,8 @@ impl Strategy for Portfolio {
         self.members[self.current].strategy.executed(step);
     }
 
-    fn released(&mut self, thread: ThreadId, lock: u64) {
-        self.members[self.current].strategy.released(thread, lock);
+    fn released(&mut self, thread: ThreadId, lock: u64, left: Option<Mode>) {
+        self.members[self.current].strategy.released(thread, lock, left);
     }
 
     fn end(&mut self, ending: &Ending<'_>) {

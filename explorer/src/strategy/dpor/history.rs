@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 
 use model::event::{Event, EventKind, Range};
 use model::ids::ThreadId;
+use model::pair::Mode;
 
 use super::holds::{Change, Holds, Role, wanted};
 use crate::dependence::dependent;
@@ -118,13 +119,13 @@ impl History {
         }
     }
 
-    /// Says that the last step gave up an injected lock on its way.
-    pub(super) fn add_released(&mut self, lock: u64) {
+    /// Says that the last step gave up, or weakened to what is left, an injected lock on its way.
+    pub(super) fn add_released(&mut self, lock: u64, left: Option<Mode>) {
         let at = self.steps.len().saturating_sub(1);
         let Some(step) = self.steps.last_mut() else { return };
         step.released.push(lock);
         let object = self.objects.entry(lock_key(lock)).or_default();
-        let change = object.holds.perform(step.thread, &release(lock), Role::Object);
+        let change = object.holds.weaken(step.thread, left);
         object.entries.push(Entry { step: at, change, aside: true });
     }
 
@@ -341,7 +342,7 @@ impl History {
     }
 
     /// The last conflicting step before which a thread could have taken a lock, unless an earlier one orders the two.
-    fn overtaken(&self, start: usize, thread: ThreadId, event: &Event, mode: model::pair::Mode) -> Option<usize> {
+    fn overtaken(&self, start: usize, thread: ThreadId, event: &Event, mode: Mode) -> Option<usize> {
         let key = granule(event.range?);
         let object = self.objects.get(&key)?;
         let mut holds = object.holds.clone();

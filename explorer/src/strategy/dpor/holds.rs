@@ -51,13 +51,29 @@ impl Holds {
     /// Performs what an event does to a lock that it names in this role, and says what that is.
     pub(super) fn perform(&mut self, thread: ThreadId, event: &Event, role: Role) -> Change {
         let change = self.change(thread, event, role);
+        self.apply(change);
+        change
+    }
+
+    /// Leaves a thread only this much of what it holds, and says what that changed.
+    pub(super) fn weaken(&mut self, thread: ThreadId, left: Option<Mode>) -> Change {
+        let own = self.0.iter().rev().find(|hold| hold.thread == thread).copied();
+        let change = match (own, left) {
+            (Some(own), None) => Change::Gave(own),
+            (Some(from), Some(to)) if to < from.mode => Change::Turned { from, to },
+            _ => Change::Nothing,
+        };
+        self.apply(change);
+        change
+    }
+
+    fn apply(&mut self, change: Change) {
         match change {
             Change::Nothing => {}
             Change::Took(hold) => self.0.push(hold),
             Change::Gave(hold) => self.take_out(hold),
             Change::Turned { from, to } => self.replace(from, to),
         }
-        change
     }
 
     fn change(&self, thread: ThreadId, event: &Event, role: Role) -> Change {

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use model::event::{Event, EventKind};
 use model::ids::ThreadId;
+use model::pair::Mode;
 use model::report::Coverage;
 
 use super::history::{History, Race, Remedy, Second};
@@ -343,9 +344,9 @@ impl Strategy for Dpor {
 
     fn executed(&mut self, _step: &Step) {}
 
-    fn released(&mut self, _thread: ThreadId, lock: u64) {
+    fn released(&mut self, _thread: ThreadId, lock: u64, left: Option<Mode>) {
         if self.history.len() == self.at {
-            self.history.add_released(lock);
+            self.history.add_released(lock, left);
         }
     }
 

@@ -176,8 +176,10 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
         control::note(Note::BoundedTimeouts);
     }
     let stop = if performed.event.kind == EventKind::Exit { Stop::Point } else { engine.resume(thread, performed.result) };
-    for lock in engine.model.borrow_mut().holds.take_dropped() {
-        strategy.released(thread, lock);
+    let dropped = engine.model.borrow_mut().holds.take_dropped();
+    for lock in dropped {
+        let left = engine.model.borrow().holds.strongest(thread, lock);
+        strategy.released(thread, lock, left);
     }
     match stop {
         Stop::Point => Ok(thread),

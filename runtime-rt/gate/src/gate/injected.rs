@@ -60,6 +60,11 @@ impl Holds {
         self.dropped.len() != before
     }
 
+    /// How strongly the thread holds the lock, by all of its frames.
+    pub(crate) fn strongest(&self, thread: ThreadId, lock: u64) -> Option<Mode> {
+        self.holds.iter().filter(|hold| hold.lock == lock && hold.thread == thread).map(|hold| hold.mode).max()
+    }
+
     /// Whether the thread's own holds of the lock already are as strong.
     pub(crate) fn covers(&self, thread: ThreadId, lock: u64, mode: Mode) -> bool {
         self.holds.iter().any(|hold| hold.lock == lock && hold.thread == thread && hold.mode >= mode)

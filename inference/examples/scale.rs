@@ -99,7 +99,7 @@ fn main() {
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
         let mut evidence = Evidence { runs: 1, ..Evidence::default() };
         let all = (0..functions).map(|index| function(index, functions, &mut random, &mut evidence)).collect();
-        let program = Program { functions: all, uncovered: Vec::new() };
+        let program = Program { functions: all, ..Program::default() };
         let start = Instant::now();
         let inferred = inference::infer(&program, &evidence, "scale", &inference::Config::default());
         let seconds = start.elapsed().as_secs_f64();

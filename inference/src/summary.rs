@@ -1,6 +1,6 @@
 //! Phase 2: what a call may do, transitively, over the strongly connected components of the call graph.
 //!
-//! An indirect call may reach every function of the type that it names. Not handled: calls that library code makes back
+//! An indirect call may reach every function of the type that it names whose address is taken. Not handled: calls that library code makes back
 //! into the program (`qsort`'s comparison); they are taken to do nothing.
 
 use std::collections::BTreeMap;
@@ -41,7 +41,9 @@ impl Calls {
         let mut by_signature: BTreeMap<&str, Vec<FunctionId>> = BTreeMap::new();
         for (f, function) in program.functions.iter().enumerate() {
             by_name.entry(function.call_name()).or_default().push(FunctionId::new(f));
-            by_signature.entry(&function.signature).or_default().push(FunctionId::new(f));
+            if program.taken.contains(&function.call_name()) {
+                by_signature.entry(&function.signature).or_default().push(FunctionId::new(f));
+            }
         }
         let reached = |call: &Call| match &call.callee {
             Callee::Direct(name) => by_name.get(name.as_str()).cloned().unwrap_or_default(),

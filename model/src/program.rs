@@ -9,7 +9,7 @@
 //! Left out: accesses to memory that provably belongs to one thread (an alloca that is not captured), and everything
 //! that calls to code outside the program do, save what the table in `external` says.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -25,6 +25,8 @@ use crate::site::Source;
 pub struct Program {
     /// In order of (name, key), so that the order of modules on the link line does not show.
     pub functions: Vec<Function>,
+    /// Functions that are used otherwise than by calling them, by the name that `Callee::Direct` uses: what indirect calls may reach.
+    pub taken: BTreeSet<String>,
     /// What could not be covered, for the report.
     pub uncovered: Vec<Uncovered>,
 }
@@ -37,6 +39,8 @@ pub struct Module {
     pub name: String,
     /// Functions defined in it, in its order.
     pub functions: Vec<Function>,
+    /// Functions, defined here or elsewhere, that it uses otherwise than by calling them.
+    pub taken: Vec<String>,
     /// What could not be covered in it.
     pub uncovered: Vec<Uncovered>,
 }
@@ -200,15 +204,17 @@ impl Program {
     pub fn link(modules: Vec<Module>) -> Self {
         let mut functions = BTreeMap::new();
         let mut uncovered = Vec::new();
+        let mut taken = BTreeSet::new();
         for module in modules {
             uncovered.extend(module.uncovered);
+            taken.extend(module.taken);
             for function in module.functions {
                 functions.entry((function.name.clone(), function.key)).or_insert(function);
             }
         }
         uncovered.sort();
         uncovered.dedup();
-        Self { functions: functions.into_values().collect(), uncovered }
+        Self { functions: functions.into_values().collect(), taken, uncovered }
     }
 
     /// Where each site stands.

@@ -240,7 +240,9 @@ fn resolve(program: &Program, calls: Vec<Vec<(NodeId, &Callee)>>) -> Vec<BTreeMa
     let mut types: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (f, function) in program.functions.iter().enumerate() {
         names.entry(function.call_name()).or_default().push(f);
-        types.entry(&function.signature).or_default().push(f);
+        if program.taken.contains(&function.call_name()) {
+            types.entry(&function.signature).or_default().push(f);
+        }
     }
     let reached = |callee: &Callee| match callee {
         Callee::Direct(name) => names.get(name).cloned().unwrap_or_default(),

@@ -21,7 +21,9 @@ pub fn extract(bitcode: &[u8]) -> Result<ProgramModule, PassError> {
             .iter()
             .filter_map(|body| body.refused.map(|why| Uncovered { what: body.function.name(), why: why.to_owned() }))
             .collect();
-        Ok(ProgramModule { name, functions, uncovered })
+        let taken =
+            module.functions().map(Value::from).filter(|function| function.is_taken()).map(|function| places.symbol(function)).collect();
+        Ok(ProgramModule { name, functions, taken, uncovered })
     })
 }
 

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char};
 
 pub(crate) use inkwell::llvm_sys::LLVMOpcode as Opcode;
 pub(crate) use inkwell::llvm_sys::LLVMValueKind as ValueKind;
+use inkwell::llvm_sys::prelude::LLVMUseRef;
 use inkwell::llvm_sys::{LLVMTailCallKind, LLVMTypeKind, core};
 
 use super::handles::{Block, Function, Instruction, Type, Value};
@@ -64,6 +65,18 @@ impl<'m> Value<'m> {
     /// The operation of a constant expression.
     pub(crate) fn constant_opcode(self) -> Option<Opcode> {
         (self.kind() == ValueKind::LLVMConstantExprValueKind).then(|| llvm!(core::LLVMGetConstOpcode(self.raw)))
+    }
+
+    /// Whether a function is used otherwise than by calling it.
+    pub(crate) fn is_taken(self) -> bool {
+        let some = |one: LLVMUseRef| (!one.is_null()).then_some(one);
+        let first = some(llvm!(core::LLVMGetFirstUse(self.raw)));
+        std::iter::successors(first, |&one| some(llvm!(core::LLVMGetNextUse(one)))).any(|one| {
+            let user = Self::new(llvm!(core::LLVMGetUser(one)));
+            let call = user.as_instruction().filter(|user| matches!(user.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke));
+            let times = (0..user.operand_count()).filter(|&index| user.operand(index) == Some(self)).count();
+            call.is_none_or(|call| call.called() != self) || times > 1
+        })
     }
 
     /// The value of an integer constant of at most 64 bits, sign-extended.

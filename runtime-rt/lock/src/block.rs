@@ -20,7 +20,7 @@ use crate::protocol::atomic::Ordering;
 use crate::protocol::enter::attempt;
 use crate::protocol::graph::{Fate, fate};
 use crate::protocol::hold::Origin;
-use crate::protocol::leave::disown;
+use crate::protocol::leave::{Keep, disown};
 use crate::protocol::lock::{Attempt, Cause, Lock, Me, Obstacle, Obstructor, Request, obstructors, tenure};
 use crate::protocol::wait::{Order, Patience, Stamp, Turn, Waiting, relax};
 use crate::protocol::word::{FAIR, OFF, WAITERS};
@@ -155,7 +155,7 @@ fn inspect(me: Me, lock: &Lock, mode: Mode, watches: &mut [Option<Watch>]) {
     let word = lock.word();
     if word.owner() == Some(me.slot()) && tenure(me, lock).is_none() {
         // A signal handler runs this, and interrupted its thread between two steps of leaving.
-        disown(me, lock, word.ticket(), None);
+        disown(me, lock, word.ticket(), Keep::Readers);
     }
     watch(me, lock, mode, watches);
     for watch in watches.iter_mut().flatten() {

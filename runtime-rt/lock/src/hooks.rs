@@ -10,7 +10,7 @@ use crate::block;
 use crate::process;
 use crate::protocol::enter::{attempt, enter, take_open};
 use crate::protocol::hold::{Bits, Frame, Origin, Place, View};
-use crate::protocol::leave::{disown, drop_tenure, give_back, leave, leave_exclusive, leave_reading, tell, weaken};
+use crate::protocol::leave::{Keep, disown, drop_tenure, give_back, leave, leave_exclusive, leave_reading, tell, weaken};
 use crate::protocol::lock::{Attempt, Cause, Lock, Me, Request, tenure};
 use crate::protocol::thread::Thread;
 use crate::protocol::wait::Turn;
@@ -228,7 +228,7 @@ pub fn repair(me: Me) {
     me.domain.waiting(me.slot()).store(0, Ordering::Release);
     let word = lock.word();
     if word.owner() == Some(me.slot()) && tenure(me, lock).is_none() {
-        disown(me, lock, word.ticket(), None);
+        disown(me, lock, word.ticket(), Keep::Readers);
     }
     me.thread.busy.store(0, Ordering::Relaxed);
 }

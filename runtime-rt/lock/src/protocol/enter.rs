@@ -14,10 +14,10 @@ use model::pair::Mode;
 use super::atomic::{Ordering, compiler_fence, fence};
 use super::bias;
 use super::hold::{Place, Ticket, View};
-use super::leave::{disown, drop_tenure, leave_reading, settle, tell};
+use super::leave::{Keep, disown, drop_tenure, leave_reading, settle, tell};
 use super::lock::{Attempt, Cause, Lock, Me, Obstacle, Request, Tenure, mine, others_inside, tenure};
 use super::wait;
-use super::word::{BIASED, Exclusive, FAIR, LIGHT, OFF, READERS, UPGRADING, Word};
+use super::word::{BIASED, Exclusive, FAIR, LIGHT, OFF, READERS, UPGRADING, WAITERS, Word};
 
 /// Tries to make this thread hold the lock as requested: enters, re-enters or strengthens.
 pub fn attempt(me: Me, lock: &Lock, request: Request) -> Attempt {
@@ -211,7 +211,8 @@ fn claim_among_others(me: Me, lock: &Lock, exclusive: Exclusive, ticket: Ticket,
             return Some(Obstacle::Holders);
         }
         let readers_matter = exclusive == Exclusive::X && word.has(READERS);
-        if readers_matter && others_inside(me, lock) {
+        // Barring readers for nothing makes them park and wakes them again: with waiters about, look first.
+        if readers_matter && word.has(WAITERS) && others_inside(me, lock) {
             return Some(Obstacle::Holders);
         }
         if word.has(FAIR) && queued.is_some_and(|request| !wait::is_first(me, lock, request)) {
@@ -219,32 +220,37 @@ fn claim_among_others(me: Me, lock: &Lock, exclusive: Exclusive, ticket: Ticket,
         }
         let mut claimed = word.owned(exclusive, me.slot(), ticket);
         if exclusive == Exclusive::X {
-            claimed = Word(claimed.0 & !LIGHT);
+            claimed = Word(claimed.0 & !(LIGHT | READERS));
         }
         if !lock.swap(word, claimed) {
             continue;
         }
         if readers_matter && !readers_are_gone(me, lock, word) {
-            disown(me, lock, ticket, None);
+            disown(me, lock, ticket, Keep::Readers);
             return Some(Obstacle::Holders);
         }
         return None;
     }
 }
 
+/// How often a writer looks for readers that are about to leave, while it bars new ones.
+const LOOKS: u32 = if cfg!(feature = "loom") { 1 } else { 30 };
+
 /// Whether no other thread's entry is left, now that none can be added. `before` is the word before readers were barred.
 #[cold]
+#[inline(never)]
 fn readers_are_gone(me: Me, lock: &Lock, before: Word) -> bool {
     if before.has(LIGHT) {
         bias::barrier(me, lock);
     } else {
         fence(Ordering::SeqCst);
     }
-    if others_inside(me, lock) {
-        return false;
-    }
-    lock.unset(READERS);
-    true
+    (0..LOOKS).any(|look| {
+        if look != 0 {
+            core::hint::spin_loop();
+        }
+        !others_inside(me, lock)
+    })
 }
 
 enum Strengthened {
@@ -280,15 +286,19 @@ fn upgrade(me: Me, lock: &Lock, ticket: Ticket) -> Strengthened {
             // Revoked since `tenure` looked; the next attempt starts afresh.
             return Strengthened::Wait;
         }
-        let barred = Word((word.0 | UPGRADING) & !LIGHT);
-        if word != barred && !lock.swap(word, barred) {
-            continue;
+        if word.has(READERS) {
+            let barred = Word((word.0 | UPGRADING) & !LIGHT);
+            if word != barred && !lock.swap(word, barred) {
+                continue;
+            }
+            if !readers_are_gone(me, lock, word) {
+                return Strengthened::Wait;
+            }
         }
-        if word.has(READERS) && !readers_are_gone(me, lock, word) {
-            return Strengthened::Wait;
-        }
-        let word = lock.word();
-        if word.is_owned_by(me.slot(), ticket) && lock.swap(word, word.owned(Exclusive::X, me.slot(), ticket)) {
+        // A reader that shows itself only now sets `READERS` after this, and finds X.
+        let word = if word.has(READERS) { lock.word() } else { word };
+        let exclusive = Word(word.owned(Exclusive::X, me.slot(), ticket).0 & !(LIGHT | READERS));
+        if word.is_owned_by(me.slot(), ticket) && lock.swap(word, exclusive) {
             return Strengthened::Done;
         }
     }

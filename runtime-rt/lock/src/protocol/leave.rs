@@ -10,20 +10,32 @@ use super::bias;
 use super::hold::{Place, Ticket, View};
 use super::lock::{Lock, Me, mine};
 use super::wait;
-use super::word::{Exclusive, READERS, WAITERS};
+use super::word::{Exclusive, READERS, WAITERS, Word};
 
-/// Gives the exclusive part of this tenure up, or keeps U of it, and wakes whom that makes room for. Does nothing when the
-/// word is not this tenure's (revoked).
+/// What stays of a word that its owner gives up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Nothing.
+    Nothing,
+    /// That readers may be inside: writers must come looking for them.
+    Readers,
+    /// The weaker exclusive part.
+    Update,
+}
+
+/// Gives the exclusive part of this tenure up, and wakes whom that makes room for. Does nothing when the word is not this tenure's
+/// (revoked, or biased).
 #[inline(never)]
-pub fn disown(me: Me, lock: &Lock, ticket: Ticket, keep: Option<Exclusive>) {
+pub fn disown(me: Me, lock: &Lock, ticket: Ticket, keep: Keep) {
     loop {
         let word = lock.word();
         if !word.is_owned_by(me.slot(), ticket) {
             return;
         }
         let left = match keep {
-            None => word.freed(),
-            Some(exclusive) => word.owned(exclusive, me.slot(), ticket),
+            Keep::Nothing => word.freed(),
+            Keep::Readers => Word(word.freed().0 | READERS),
+            Keep::Update => word.owned(Exclusive::U, me.slot(), ticket),
         };
         if lock.swap(word, left) {
             if word.has(WAITERS) {
@@ -38,17 +50,11 @@ pub fn disown(me: Me, lock: &Lock, ticket: Ticket, keep: Option<Exclusive>) {
 #[inline(never)]
 pub fn settle(me: Me, lock: &Lock, ticket: Ticket) {
     let strongest = mine(me, lock).filter(|view| view.ticket == ticket).map(|view| view.mode).max();
-    if strongest == Some(Mode::X) || !lock.word().is_owned_by(me.slot(), ticket) {
-        return;
-    }
     match strongest {
-        Some(Mode::U) => disown(me, lock, ticket, Some(Exclusive::U)),
-        Some(_) => {
-            // The entry becomes a read hold before the word opens, and writers must come looking for it.
-            lock.set(READERS);
-            disown(me, lock, ticket, None);
-        }
-        None => disown(me, lock, ticket, None),
+        Some(Mode::X) => {}
+        Some(Mode::U) => disown(me, lock, ticket, Keep::Update),
+        Some(Mode::R) => disown(me, lock, ticket, Keep::Readers),
+        None => disown(me, lock, ticket, Keep::Nothing),
     }
 }
 

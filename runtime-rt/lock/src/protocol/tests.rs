@@ -19,7 +19,7 @@ use super::leave::{leave, weaken};
 use super::lock::{Attempt, Lock, Me, Obstacle, Request, holders, tenure};
 use super::thread::Thread;
 use super::wait::{Order, Patience, Stamp, Turn, Waiting};
-use super::word::{FAIR, READERS, Word};
+use super::word::{FAIR, READERS, WAITERS, Word};
 
 fn domain() -> &'static Domain {
     let threads: Vec<Thread> = (0..MAX_THREADS).map(|_| Thread::new()).collect();
@@ -112,7 +112,7 @@ fn step(domain: &'static Domain, lock: &Lock, line: &str) {
             let stamp = Stamp(u32::try_from(number_of(3)).expect("a stamp"));
             let waiting = Waiting { lock: lock.address(), mode, order: Order::Bound, stamp, patience: Patience::Overdue };
             domain.waiting(me(0).slot()).store(waiting.pack(), Ordering::Relaxed);
-            lock.set(FAIR);
+            lock.set(FAIR | WAITERS);
         }
         (_, Some(wanted)) => {
             let mode = mode(wanted).expect("a mode or an operation");

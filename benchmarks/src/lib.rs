@@ -5,6 +5,7 @@
 pub mod child;
 pub mod expect;
 pub mod kernel;
+pub mod locks;
 pub mod machine;
 pub mod measure;
 pub mod real;

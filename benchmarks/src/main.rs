@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use benchmarks::expect::{self, Kernel};
 use benchmarks::real::outcome::Outcome;
 use benchmarks::real::{self, Environment, Length};
-use benchmarks::{kernel, machine, speed, table::Table};
+use benchmarks::{kernel, locks, machine, speed, table::Table};
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
@@ -44,6 +44,8 @@ enum Command {
     },
     /// Build pbzip2 with atomfix from Debian's source package, make data for it, and print the folder
     PreparePbzip2,
+    /// Measure what injected locks cost beside others
+    Locks,
     /// Measure how many schedules a second are explored
     CheckSpeed {
         /// Explore each kernel this often
@@ -86,6 +88,11 @@ fn run(line: &CommandLine) -> Result<Vec<String>> {
             let environment = Environment { atomfix, work, length: Length::Short, rounds: 1 };
             println!("{}", real::pbzip2::prepare(&environment)?.display());
             Ok(Vec::new())
+        }
+        Command::Locks => {
+            let costs = locks::measure(&work)?;
+            print!("{}", costs.table());
+            Ok(costs.problems())
         }
         Command::CheckSpeed { rounds } => check_speed(&atomfix, *rounds),
     }

@@ -105,6 +105,28 @@ fn a_thread_that_never_comes_back_is_cut_by_either_driver() {
 }
 
 #[test]
+fn a_call_that_blocks_in_the_kernel_is_named() {
+    let sandbox = Sandbox::new();
+    let source = "#include <pthread.h>
+#include <unistd.h>
+static int ends[2];
+static void *answer(void *unused) { return write(ends[1], \"x\", 1) == 1 ? unused : NULL; }
+int main(void) {
+  pthread_t t;
+  char byte;
+  if (pipe(ends)) return 1;
+  pthread_create(&t, NULL, answer, NULL);
+  if (read(ends[0], &byte, 1) != 1) return 1;
+  pthread_join(t, NULL);
+}
+";
+    sandbox.compile("app.c", source, &[]);
+    let said = sandbox.atomfix(&["check", "./app", "--step-timeout", "0.2", "--max-schedules", "1"]);
+    assert!(said.out.contains("the program blocks in a system call"), "{}{}", said.out, said.err);
+    assert!(said.out.contains("at app.c:10:"), "{}", said.out);
+}
+
+#[test]
 fn a_budget_that_runs_out_is_told() {
     let (sandbox, _) = checked();
     let said = sandbox.atomfix(&["check", "./app", "--max-schedules", "1", "--require-complete"]);

@@ -27,6 +27,14 @@ fn stable(text: &str) -> String {
     kept.map(|line| format!("{line}\n")).collect()
 }
 
+/// What a comment in the program asks for: `// flags: ..` for the compiler, `// options: ..` for `check`.
+fn asked<'a>(text: &'a str, key: &str) -> Vec<&'a str> {
+    text.lines()
+        .find_map(|line| line.strip_prefix("// ")?.strip_prefix(key))
+        .map(|words| words.split_whitespace().collect())
+        .unwrap_or_default()
+}
+
 /// The result in JSON, without what differs from run to run and from driver to driver.
 fn result(sandbox: &Sandbox) -> Value {
     let mut report: Value = serde_json::from_str(&sandbox.read("result.json")).expect("JSON");
@@ -42,8 +50,13 @@ fn check(outcome: &str, code: i32) {
     for program in programs(outcome) {
         let name = program.file_name().expect("a name").to_string_lossy();
         let sandbox = Sandbox::new();
-        sandbox.compile(&name, &fs::read_to_string(&program).expect("a program"), &[]);
-        let explore = |driver| sandbox.atomfix(&["check", "./app", "--driver", driver, "--json", "result.json"]);
+        let text = fs::read_to_string(&program).expect("a program");
+        sandbox.compile(&name, &text, &asked(&text, "flags: "));
+        let options = asked(&text, "options: ");
+        let explore = |driver| {
+            let arguments = [&["check", "./app", "--driver", driver, "--json", "result.json"], &options[..]].concat();
+            sandbox.atomfix(&arguments)
+        };
 
         let forked = explore("fork");
         assert_eq!(forked.code, code, "{name}: {}{}", forked.out, forked.err);

@@ -57,6 +57,8 @@ pub enum Word {
     RestoredPages = 17,
     /// Written by `atomfix`: not 0 when the exploration is to stop.
     Stop = 19,
+    /// Written by `atomfix`: 1 when what it last ended was asleep in the kernel, 0 when it was running.
+    Asleep = 20,
     /// Bytes of the engine's memory in use.
     EngineBytes = 18,
 }

@@ -118,6 +118,7 @@ pub fn run(program: &Program, setup: &Setup, limits: Limits, show: &mut dyn FnMu
 fn end_execution(target: &mut Target, hangs: u32) -> io::Result<()> {
     match u32::try_from(target.word(Word::Child)) {
         Ok(child) if child > 0 => {
+            target.set_word(Word::Asleep, u64::from(is_asleep(child)))?;
             target.set_word(Word::Killed, target.word(Word::Executions))?;
             kill(child);
             Ok(())
@@ -128,6 +129,13 @@ fn end_execution(target: &mut Target, hangs: u32) -> io::Result<()> {
         }
         _ => target.child.kill(),
     }
+}
+
+/// Whether a process sleeps in the kernel, as far as that can be told.
+fn is_asleep(process: u32) -> bool {
+    let stat = std::fs::read_to_string(std::format!("/proc/{process}/stat")).unwrap_or_default();
+    // The state follows the name, which is in parentheses and may contain anything.
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with(['S', 'D']))
 }
 
 fn conclude(target: &Target, status: ExitStatus, elapsed: Duration, timed_out: bool) -> io::Result<Explored> {

@@ -86,7 +86,7 @@ pub(crate) fn deadlock(model: &Model) -> Failed {
     let details = waiting.iter().map(|&thread| describe(model, thread)).collect();
     let cycle = waiting.iter().find(|&&thread| in_lock_cycle(model, thread)).copied();
     let asks = |wanted: fn(&Ask) -> bool| waiting.iter().find(|&&thread| wanted(&model.threads[thread.index()].request.ask)).copied();
-    let peers = asks(|ask| matches!(ask, Ask::Waiting { .. } | Ask::SemWait { .. } | Ask::BarrierLeave { .. }));
+    let peers = asks(|ask| matches!(ask, Ask::Waiting { .. } | Ask::SemWait { .. } | Ask::BarrierLeave { .. } | Ask::FutexReturn { .. }));
     let spinner = waiting.iter().find(|&&thread| model.is_spinning(thread)).copied();
     let (kind, thread, message) = if let Some(thread) = cycle {
         (FailureKind::DeadlockLock, Some(thread), "threads wait for locks in a cycle")
@@ -149,6 +149,7 @@ fn describe(model: &Model, thread: ThreadId) -> String {
         Ask::Waiting { .. } => format!("{thread} waits on condition{object}{at}"),
         Ask::SemWait { .. } => format!("{thread} waits for semaphore{object}{at}"),
         Ask::BarrierLeave { .. } => format!("{thread} waits at barrier{object}{at}"),
+        Ask::FutexReturn { .. } => format!("{thread} waits for the value at{object} to change{at}"),
         Ask::Acquire { .. } => format!("{thread} waits for an injected lock{held}{at}"),
         Ask::OnceEnter { .. } => format!("{thread} waits for a once routine{object}{at}"),
         _ => format!("{thread} waits for lock{object}{held}{at}"),

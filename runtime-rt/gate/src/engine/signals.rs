@@ -5,6 +5,7 @@
 use alloc::string::String;
 use core::ffi::c_void;
 
+use explorer::target::page::Word;
 use model::ids::{SiteKey, ThreadId};
 use model::report::FailureKind;
 
@@ -82,7 +83,10 @@ extern "C" fn on_hang(_: i32, _: *mut libc::siginfo_t, _: *mut c_void) {
 
 /// That nothing moved.
 pub(crate) fn hung(thread: Option<ThreadId>, site: Option<SiteKey>) -> Failed {
-    let message = "the program neither ended nor reached a scheduling point within the time limit";
+    let message = match control::get(Word::Asleep) {
+        0 => "the program neither ended nor reached a scheduling point within the time limit",
+        _ => "the program blocks in a system call, which other threads of it cannot end: blocking calls are not explored",
+    };
     Failed::new(FailureKind::StepLimit, thread, site, message)
 }
 

@@ -69,6 +69,12 @@ pub(crate) enum Ask {
     OnceEnter { once: Range, done: bool },
     /// End its routine.
     OnceLeave { once: Range },
+    /// Look at a futex word, and begin to wait if it is as expected.
+    FutexWait { word: Range },
+    /// Wait to be woken there.
+    FutexReturn { word: Range, until: Until },
+    /// Wake up to this many of those who wait there.
+    FutexWake { word: Range, count: u32 },
     /// Take an injected lock.
     Acquire { hold: Hold },
     /// Let others run.

@@ -116,6 +116,12 @@ impl Model {
         thread
     }
 
+    /// The thread has found a futex word as expected, in the step that it takes: it waits there from now on.
+    pub(crate) fn wait_at(&mut self, thread: ThreadId, word: Range) {
+        let id = self.objects.at(word, || State::Condition(Condition::default()));
+        self.objects.condition(id).waiters.push(thread);
+    }
+
     /// Whether the thread has ended.
     pub(crate) fn has_ended(&self, thread: ThreadId) -> bool {
         self.threads[thread.index()].life == Life::Ended
@@ -245,9 +251,11 @@ impl Model {
                 (Some(objects.at(condition, || State::Condition(Condition::default()))), Some(mutex))
             }
             Ask::Reacquire { mutex, kind } => (None, Some(objects.at(mutex, free(kind)))),
-            Ask::Signal { condition } | Ask::Broadcast { condition } => {
-                (Some(objects.at(condition, || State::Condition(Condition::default()))), None)
-            }
+            Ask::FutexWait { word: condition }
+            | Ask::FutexReturn { word: condition, .. }
+            | Ask::FutexWake { word: condition, .. }
+            | Ask::Signal { condition }
+            | Ask::Broadcast { condition } => (Some(objects.at(condition, || State::Condition(Condition::default()))), None),
             Ask::SemWait { semaphore, count, .. } | Ask::SemTryWait { semaphore, count } | Ask::SemPost { semaphore, count } => {
                 (Some(objects.at(semaphore, || State::Semaphore(count))), None)
             }
@@ -265,7 +273,7 @@ impl Model {
         entry.request = request;
         entry.object = object;
         entry.mutex = mutex;
-        if matches!(request.ask, Ask::WaitRelease { .. } | Ask::BarrierArrive { .. }) {
+        if matches!(request.ask, Ask::WaitRelease { .. } | Ask::BarrierArrive { .. } | Ask::FutexWait { .. }) {
             entry.woken = false;
         }
         self.pending[thread.index()] = Some(self.event_of(thread));
@@ -328,6 +336,10 @@ impl Model {
             Ask::BarrierLeave { .. } => on(EventKind::BarrierLeave),
             Ask::OnceEnter { .. } => on(EventKind::OnceEnter),
             Ask::OnceLeave { .. } => on(EventKind::OnceLeave),
+            Ask::FutexWait { .. } => on(EventKind::FutexWait),
+            Ask::FutexReturn { until: Until::Deadline(_), .. } if !entry.woken => on(EventKind::WaitTimeout),
+            Ask::FutexReturn { .. } => on(EventKind::FutexReturn),
+            Ask::FutexWake { .. } => on(EventKind::FutexWake),
             Ask::Acquire { hold } => {
                 let range = Range { address: hold.lock, length: INJECTED_BYTES };
                 (EventKind::Acquire { mode: hold.mode }, Some(range), None)
@@ -350,7 +362,7 @@ impl Model {
                 _ => true,
             },
             Ask::SemWait { .. } => matches!(state(entry.object), Some(State::Semaphore(count)) if *count > 0),
-            Ask::BarrierLeave { .. } => entry.woken,
+            Ask::BarrierLeave { .. } | Ask::FutexReturn { .. } => entry.woken,
             Ask::OnceEnter { .. } => !matches!(state(entry.object), Some(State::Once(Once::Running(by))) if *by != thread),
             Ask::Join { child } => self.threads.get(child.index()).is_none_or(|child| child.life == Life::Ended),
             Ask::Acquire { hold } => self.holds.can_acquire(thread, hold.lock, hold.mode),
@@ -377,7 +389,15 @@ const INJECTED_BYTES: u32 = 64;
 
 /// Whether a thread gives its injected locks up before it waits for this.
 fn waits_for_peers(ask: Ask) -> bool {
-    matches!(ask, Ask::Join { .. } | Ask::Waiting { .. } | Ask::SemWait { .. } | Ask::BarrierLeave { .. } | Ask::Sleep { .. })
+    matches!(
+        ask,
+        Ask::Join { .. }
+            | Ask::Waiting { .. }
+            | Ask::SemWait { .. }
+            | Ask::BarrierLeave { .. }
+            | Ask::FutexReturn { .. }
+            | Ask::Sleep { .. }
+    )
 }
 
 /// Whether what the request is as an event depends on what others do.
@@ -385,6 +405,7 @@ fn is_flexible(ask: Ask) -> bool {
     matches!(
         ask,
         Ask::Waiting { .. }
+            | Ask::FutexReturn { .. }
             | Ask::Lock { until: Until::Deadline(_), .. }
             | Ask::ReadLock { until: Until::Deadline(_), .. }
             | Ask::SemWait { until: Until::Deadline(_), .. }

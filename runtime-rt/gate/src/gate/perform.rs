@@ -1,5 +1,7 @@
 //! What happens in the model when an enabled thread does what it is about to do.
 
+use alloc::vec::Vec;
+
 use explorer::strategy::Pick;
 use model::event::{Event, EventKind};
 use model::ids::{ObjectId, ThreadId};
@@ -70,6 +72,7 @@ impl Model {
                 *self.objects.once(once) = Once::Done;
                 0
             }
+            (Ask::FutexWake { count, .. }, Some(word), _) => self.wake_some(word, count),
             (Ask::Create { child }, _, _) => {
                 self.threads[child.index()].life = Life::Alive;
                 self.pending[child.index()] = Some(self.event_of(child));
@@ -110,7 +113,8 @@ impl Model {
         entry.timed_out_at = Some(others);
         if let Ask::Waiting { until: Until::Deadline(at), .. }
         | Ask::Lock { until: Until::Deadline(at), .. }
-        | Ask::SemWait { until: Until::Deadline(at), .. } = entry.request.ask
+        | Ask::SemWait { until: Until::Deadline(at), .. }
+        | Ask::FutexReturn { until: Until::Deadline(at), .. } = entry.request.ask
         {
             self.clock = self.clock.max(Nanoseconds(at.0.saturating_sub(EPOCH.0)));
         }
@@ -145,6 +149,16 @@ impl Model {
         0
     }
 
+    /// Wakes the first so many; how many there were.
+    fn wake_some(&mut self, id: ObjectId, count: u32) -> i32 {
+        let waiters = &mut self.objects.condition(id).waiters;
+        let woken: Vec<ThreadId> = waiters.drain(..waiters.len().min(count as usize)).collect();
+        for &thread in &woken {
+            self.wake(thread);
+        }
+        i32::try_from(woken.len()).unwrap_or(i32::MAX)
+    }
+
     /// The last to arrive is told so by the result 1.
     fn arrive(&mut self, id: ObjectId, thread: ThreadId) -> i32 {
         match self.objects.barrier(id).arrive(thread) {
@@ -175,6 +189,7 @@ fn changes_state(kind: EventKind) -> bool {
             | EventKind::WaitTimeout
             | EventKind::Acquire { .. }
             | EventKind::SemTryWait
+            | EventKind::FutexWait
             | EventKind::Yield
             | EventKind::Sleep
     )

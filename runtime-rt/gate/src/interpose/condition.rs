@@ -26,7 +26,7 @@ static BROADCAST: Real = Real::versioned(c"pthread_cond_broadcast", c"GLIBC_2.3.
 pub(super) static REALS: &[&Real] = &[&INIT, &DESTROY, &WAIT, &TIMED_WAIT, &CLOCK_WAIT, &SIGNAL, &BROADCAST];
 
 /// Releases the mutex and joins the waiters; waits to be woken or timed out; takes the mutex again.
-fn wait(engine: &Engine, condition: *mut Condition, mutex: *mut Mutex, until: Until) -> c_int {
+pub(super) fn wait_on(engine: &Engine, condition: *mut Condition, mutex: *mut Mutex, until: Until) -> c_int {
     let site = engine.take_site();
     let kind = kind(mutex);
     let (condition, mutex) = (storage(condition), storage(mutex));
@@ -63,21 +63,21 @@ export! {
 
     fn pthread_cond_wait(condition: *mut Condition, mutex: *mut Mutex) -> c_int {
         match running() {
-            Some(engine) => wait(engine, condition, mutex, Until::Forever),
+            Some(engine) => wait_on(engine, condition, mutex, Until::Forever),
             None => real!(WAIT, fn(*mut Condition, *mut Mutex) -> c_int, condition, mutex),
         }
     }
 
     fn pthread_cond_timedwait(condition: *mut Condition, mutex: *mut Mutex, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => wait(engine, condition, mutex, deadline(time)),
+            Some(engine) => wait_on(engine, condition, mutex, deadline(time)),
             None => real!(TIMED_WAIT, fn(*mut Condition, *mut Mutex, *const libc::timespec) -> c_int, condition, mutex, time),
         }
     }
 
     fn pthread_cond_clockwait(condition: *mut Condition, mutex: *mut Mutex, clock: libc::clockid_t, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => wait(engine, condition, mutex, deadline(time)),
+            Some(engine) => wait_on(engine, condition, mutex, deadline(time)),
             None => real!(
                 CLOCK_WAIT,
                 fn(*mut Condition, *mut Mutex, libc::clockid_t, *const libc::timespec) -> c_int,

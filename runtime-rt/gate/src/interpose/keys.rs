@@ -24,12 +24,14 @@ type Function = extern "C" fn(*mut c_void);
 
 /// By key: its destructor. Private memory: an execution's own, like the keys themselves.
 static DESTRUCTORS: [AtomicUsize; KEYS] = [const { AtomicUsize::new(0) }; KEYS];
+/// Keys from here on have no destructor.
+static END: AtomicUsize = AtomicUsize::new(0);
 
 /// In a fiber that ends: runs the destructors of its values.
 pub(crate) fn destroy_values() {
     for _ in 0..ROUNDS {
         let mut any = false;
-        for (key, destructor) in (0..).zip(&DESTRUCTORS) {
+        for (key, destructor) in (0..).zip(&DESTRUCTORS).take(END.load(Relaxed)) {
             let function = destructor.load(Relaxed);
             if function == 0 {
                 continue;
@@ -58,8 +60,9 @@ export! {
         if result == 0 {
             // SAFETY: the call has stored a key there.
             let key = unsafe { key.read() } as usize;
-            if let Some(place) = DESTRUCTORS.get(key) {
-                place.store(destructor.map_or(0, |function| function as usize), Relaxed);
+            if let Some((place, function)) = DESTRUCTORS.get(key).zip(destructor) {
+                place.store(function as usize, Relaxed);
+                END.fetch_max(key + 1, Relaxed);
             }
         }
         result

@@ -5,6 +5,7 @@
 
 pub(crate) mod barrier;
 pub(crate) mod condition;
+pub(crate) mod futex;
 pub(crate) mod heap;
 pub(crate) mod hooks;
 pub(crate) mod keys;
@@ -14,6 +15,7 @@ pub(crate) mod process;
 pub(crate) mod rwlock;
 pub(crate) mod semaphore;
 pub(crate) mod spin;
+pub(crate) mod standard;
 pub(crate) mod threads;
 pub(crate) mod time;
 
@@ -85,6 +87,7 @@ fn set_errno(error: c_int) {
 /// Looks up all of the C library's functions behind ours, so that no execution has to.
 pub(crate) fn look_up_all() {
     let all = [
+        futex::REALS,
         barrier::REALS,
         condition::REALS,
         keys::REALS,
@@ -94,6 +97,7 @@ pub(crate) fn look_up_all() {
         rwlock::REALS,
         semaphore::REALS,
         spin::REALS,
+        standard::REALS,
         threads::REALS,
         time::REALS,
     ];

@@ -64,6 +64,40 @@ fn forget(engine: &Engine, thread: ThreadId) -> *mut c_void {
     fiber.result.get()
 }
 
+/// In a fiber: creates a thread.
+pub(super) fn start(engine: &Engine, place: *mut libc::pthread_t, attributes: *const Attributes, routine: Routine) -> c_int {
+    let Some((child, identity)) = create(engine, routine) else { engine.leave_for_good(Stop::NeedLenders) };
+    store(place, identity);
+    if is_detached(attributes) {
+        forget(engine, child);
+    }
+    engine.point(Ask::Create { child })
+}
+
+/// In a fiber: waits for a thread's end; its result.
+pub(super) fn join(engine: &Engine, identity: libc::pthread_t) -> Result<*mut c_void, c_int> {
+    match find(engine, identity) {
+        None => Err(libc::ESRCH),
+        Some(child) if child == engine.current() => Err(libc::EDEADLK),
+        Some(child) => {
+            engine.point(Ask::Join { child });
+            Ok(forget(engine, child))
+        }
+    }
+}
+
+/// In a fiber: nobody will wait for the thread.
+pub(super) fn detach(engine: &Engine, identity: libc::pthread_t) -> c_int {
+    engine.take_site();
+    match find(engine, identity) {
+        None => libc::ESRCH,
+        Some(thread) => {
+            forget(engine, thread);
+            0
+        }
+    }
+}
+
 export! {
     fn pthread_create(place: *mut libc::pthread_t, attributes: *const Attributes, function: Function, argument: *mut c_void) -> c_int {
         let Some(engine) = running() else {
@@ -79,28 +113,19 @@ export! {
                 argument
             );
         };
-        let Some((child, identity)) = create(engine, Routine { function, argument }) else {
-            engine.leave_for_good(Stop::NeedLenders)
-        };
-        store(place, identity);
-        if is_detached(attributes) {
-            forget(engine, child);
-        }
-        engine.point(Ask::Create { child })
+        start(engine, place, attributes, Routine { function, argument })
     }
 
     fn pthread_join(identity: libc::pthread_t, place: *mut *mut c_void) -> c_int {
         let Some(engine) = running() else {
             return real!(JOIN, fn(libc::pthread_t, *mut *mut c_void) -> c_int, identity, place);
         };
-        match find(engine, identity) {
-            None => libc::ESRCH,
-            Some(child) if child == engine.current() => libc::EDEADLK,
-            Some(child) => {
-                engine.point(Ask::Join { child });
-                store(place, forget(engine, child));
+        match join(engine, identity) {
+            Ok(result) => {
+                store(place, result);
                 0
             }
+            Err(error) => error,
         }
     }
 
@@ -121,14 +146,7 @@ export! {
 
     fn pthread_detach(identity: libc::pthread_t) -> c_int {
         let Some(engine) = running() else { return real!(DETACH, fn(libc::pthread_t) -> c_int, identity) };
-        engine.take_site();
-        match find(engine, identity) {
-            None => libc::ESRCH,
-            Some(thread) => {
-                forget(engine, thread);
-                0
-            }
-        }
+        detach(engine, identity)
     }
 
     fn pthread_exit(result: *mut c_void) -> ! {

@@ -1,0 +1,76 @@
+//! Futexes, as C++20's `wait`, `latch`, `barrier` and semaphores use them, by way of `syscall`.
+//!
+//! Other system calls made this way pass through. Not handled: operations on futexes other than waiting and waking, and
+//! relative time-outs are taken for absolute ones where the difference does not matter to a schedule.
+
+use core::ffi::{c_int, c_long};
+
+use model::event::Range;
+
+use super::{export, peek, span};
+use crate::engine::fiber::{Engine, running};
+use crate::gate::ask::{Ask, Nanoseconds, Until};
+use crate::sys::real::{Real, real};
+
+static SYSCALL: Real = Real::new(c"syscall");
+
+/// All of them.
+pub(super) static REALS: &[&Real] = &[&SYSCALL];
+
+const WAIT: usize = 0;
+const WAKE: usize = 1;
+const WAIT_BITSET: usize = 9;
+const WAKE_BITSET: usize = 10;
+
+fn number(value: usize) -> u32 {
+    let [a, b, c, d, ..] = value.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
+fn until(engine: &Engine, operation: usize, time: usize) -> Until {
+    let time: *const libc::timespec = core::ptr::with_exposed_provenance(time);
+    // SAFETY: the program passes a valid time, or null.
+    match unsafe { time.as_ref() } {
+        None => Until::Forever,
+        Some(time) if operation == WAIT => Until::Deadline(Nanoseconds(engine.model.borrow().now().0.saturating_add(span(time).0))),
+        Some(time) => Until::Deadline(span(time)),
+    }
+}
+
+fn wait(engine: &Engine, address: usize, expected: u32, until: Until) -> c_int {
+    let site = engine.take_site();
+    let word = Range { address: address as u64, length: 4 };
+    engine.point_at(site, Ask::FutexWait { word });
+    let place: *const u32 = core::ptr::with_exposed_provenance(address);
+    if peek(place, 0).cast_unsigned() != expected {
+        return libc::EAGAIN;
+    }
+    engine.model.borrow_mut().wait_at(engine.current(), word);
+    engine.point_at(site, Ask::FutexReturn { word, until })
+}
+
+/// A futex operation of a controlled thread; `None` for what is not modelled.
+fn futex(engine: &Engine, address: usize, operation: usize, value: usize, time: usize) -> Option<c_long> {
+    match operation & 0x7f {
+        operation @ (WAIT | WAIT_BITSET) => match wait(engine, address, number(value), until(engine, operation, time)) {
+            0 => Some(0),
+            error => Some(super::fail(error).into()),
+        },
+        WAKE | WAKE_BITSET => {
+            let word = Range { address: address as u64, length: 4 };
+            Some(engine.point(Ask::FutexWake { word, count: number(value) }).into())
+        }
+        _ => None,
+    }
+}
+
+export! {
+    fn syscall(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long {
+        if let Some(engine) = running().filter(|_| number == libc::SYS_futex)
+            && let Some(result) = futex(engine, a, b, c, d)
+        {
+            return result;
+        }
+        real!(SYSCALL, fn(c_long, usize, usize, usize, usize, usize, usize) -> c_long, number, a, b, c, d, e, f)
+    }
+}

@@ -79,7 +79,7 @@ fn function(index: usize, functions: usize, random: &mut Random, evidence: &mut 
 /// Pairs between consecutive reads of the function's shared place.
 fn observe(nodes: &[Node], shared: &Place, random: &mut Random, evidence: &mut Evidence) {
     for node in nodes.iter().filter(|node| !node.accesses().is_empty()) {
-        let known = SiteEvidence { rw: node.accesses()[0].rw, seen: 10, shared: 10, locks: Some(BTreeSet::new()) };
+        let known = SiteEvidence { rw: node.accesses()[0].rw, seen: 10, shared: 10, locks: Some(BTreeSet::new()), concurrent: true };
         evidence.sites.extend(node.site.map(|site| (site, known)));
     }
     let ends: Vec<SiteKey> =

@@ -83,6 +83,9 @@ pub struct SiteEvidence {
     pub shared: u64,
     /// Locks held at every execution on shared memory; `None` until there is one.
     pub locks: Option<BTreeSet<LockName>>,
+    /// Whether it met an access of another thread that could have come at another time: one that neither creation and join,
+    /// nor waiting, nor the handing over of memory under a lock put before it. Accesses under a lock count as such.
+    pub concurrent: bool,
 }
 
 /// A lock as far as it has a name that runs have in common. Locks reached through pointers are classes.
@@ -183,6 +186,7 @@ impl SiteEvidence {
     pub fn absorb(&mut self, other: &Self) {
         self.seen += other.seen;
         self.shared += other.shared;
+        self.concurrent |= other.concurrent;
         match (&mut self.locks, &other.locks) {
             (Some(locks), Some(others)) => locks.retain(|lock| others.contains(lock)),
             (locks @ None, others) => *locks = others.clone(),

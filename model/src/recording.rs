@@ -31,7 +31,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"atomfix\0");
 /// The next four.
 pub const TAG: u32 = u32::from_le_bytes(*b"reco");
 /// The version of this form.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes before the first section.
 pub const HEADER: usize = 4096;
 /// Where the counts begin.
@@ -42,7 +42,7 @@ pub const DROPS_OFFSET: usize = 128;
 /// A part of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// `key u64, seen u64, shared u64, locks u32 (0 none yet, or 1 + set), kind u32 (0 call only, or 1 + Rw)`
+    /// `key u64, seen u64, shared u64, locks u32 (0 none yet, or 1 + set), kind u32 (0 call only, or 1 + Rw; bit 31: `SITE_CONCURRENT`)`
     Sites,
     /// `head, tail, first, second u32 (sites), seen u64, shared u64, threads u64 (a bit each, modulo 64), atomicity u32, locks u32 (set)`
     Pairs,
@@ -96,6 +96,9 @@ impl Section {
 
 /// Bytes of the whole (sparse) file.
 pub const SIZE: usize = Section::Sets.offset() + Section::Sets.entry() * Section::Sets.capacity();
+
+/// The bit of a site's kind that says that it met an access of another thread which could have come at another time.
+pub const SITE_CONCURRENT: u32 = 1 << 31;
 
 /// Locks that one set holds at most.
 pub const SET_LOCKS: usize = 15;
@@ -213,6 +216,8 @@ pub struct RecordedSite {
     pub shared: u64,
     /// The set of locks held each time on shared memory.
     pub locks: Option<usize>,
+    /// Whether it met an access of another thread that no synchronization put in its place.
+    pub concurrent: bool,
 }
 
 /// One pair.
@@ -332,7 +337,7 @@ pub fn decode(bytes: &(impl Bytes + ?Sized)) -> Result<Option<Recording>, BadRec
         ..Recording::default()
     };
     for (at, f) in entries(Section::Sites) {
-        let rw = match f.u32(28) {
+        let rw = match f.u32(28) & !SITE_CONCURRENT {
             0 => None,
             1 => Some(Rw::Read),
             2 => Some(Rw::Write),
@@ -340,7 +345,8 @@ pub fn decode(bytes: &(impl Bytes + ?Sized)) -> Result<Option<Recording>, BadRec
             _ => return Err(bad(at + 28, "it holds a kind of access that does not exist")),
         };
         let locks = f.u32(24).checked_sub(1).map(|set| index(set, Section::Sets, at + 24)).transpose()?;
-        recording.sites.push(RecordedSite { key: SiteKey(f.u64(0)), rw, seen: f.u64(8), shared: f.u64(16), locks });
+        let concurrent = f.u32(28) & SITE_CONCURRENT != 0;
+        recording.sites.push(RecordedSite { key: SiteKey(f.u64(0)), rw, seen: f.u64(8), shared: f.u64(16), locks, concurrent });
     }
     for (at, f) in entries(Section::Pairs) {
         let site = |field| index(f.u32(field), Section::Sites, at + field);
@@ -405,7 +411,7 @@ mod tests {
         put(DROPS_OFFSET + 8, &3_u64.to_le_bytes());
         put(Section::Sites.offset(), &0x55_u64.to_le_bytes());
         put(Section::Sites.offset() + 24, &1_u32.to_le_bytes());
-        put(Section::Sites.offset() + 28, &2_u32.to_le_bytes());
+        put(Section::Sites.offset() + 28, &(2 | SITE_CONCURRENT).to_le_bytes());
         put(Section::Pairs.offset() + 40, &1_u32.to_le_bytes());
         put(Section::Locks.offset(), &3_u32.to_le_bytes());
         put(Section::Sets.offset(), &[1, 0, 0, 0]);
@@ -416,7 +422,10 @@ mod tests {
     fn a_recording_reads_back() {
         let recording = decode(&sample()[..]).expect("sound").expect("begun");
         assert_eq!(recording.run, Some(RunId(7)));
-        assert_eq!(recording.sites, [RecordedSite { key: SiteKey(0x55), rw: Some(Rw::Write), seen: 0, shared: 0, locks: Some(0) }]);
+        assert_eq!(
+            recording.sites,
+            [RecordedSite { key: SiteKey(0x55), rw: Some(Rw::Write), seen: 0, shared: 0, locks: Some(0), concurrent: true }]
+        );
         assert_eq!((recording.pairs[0].atomicity, recording.pairs[0].sites), (Atomicity::Read, [0; 4]));
         assert_eq!((recording.edges, recording.locks), (alloc::vec![(0, 0)], alloc::vec![RecordedLock::Other(0)]));
         assert_eq!(recording.drops, [(Drop::NoCommonActivation, 3)]);

@@ -80,7 +80,7 @@ pub fn run(recording: &Recording, symbols: &Symbols) -> Run {
     let accessing = recording.sites.iter().filter_map(|site| Some((site, site.rw.filter(|_| site.seen > 0)?)));
     let sites = accessing.map(|(site, rw)| {
         let locks = site.locks.filter(|_| site.shared > 0).map(set);
-        (site.key, SiteEvidence { rw, seen: site.seen, shared: site.shared, locks })
+        (site.key, SiteEvidence { rw, seen: site.seen, shared: site.shared, locks, concurrent: site.concurrent })
     });
     Run {
         seed: recording.seed,

@@ -118,7 +118,7 @@ pub(crate) fn parse(text: &str) -> Case {
     let taken = functions.iter().map(|(name, _, _)| name.clone()).collect();
     let program = Program { functions: functions.into_iter().map(function).collect(), taken, uncovered: Vec::new() };
     for node in program.functions.iter().flat_map(|function| &function.nodes).filter(|node| !node.accesses().is_empty()) {
-        let evidence_of = SiteEvidence { rw: node.accesses()[0].rw, seen: 10, shared: 10, locks: Some(BTreeSet::new()) };
+        let evidence_of = SiteEvidence { rw: node.accesses()[0].rw, seen: 10, shared: 10, locks: Some(BTreeSet::new()), concurrent: true };
         evidence.sites.insert(node.site.expect("accesses are sites"), evidence_of);
     }
     for words in later {

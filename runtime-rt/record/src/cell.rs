@@ -187,7 +187,7 @@ pub(crate) trait Findings {
     /// This thread's last access to some of the bytes. `shared`: more than one thread has touched them.
     fn own(&mut self, earlier: Access, since: Atomicity, shared: bool);
     /// Another thread's.
-    fn remote(&mut self, earlier: Access);
+    fn remote(&mut self, thread: ThreadNumber, earlier: Access);
 }
 
 /// An access that happens now.
@@ -221,7 +221,7 @@ pub(crate) fn access_shared(slots: &mut impl Slots, now: Now, findings: &mut imp
             findings.own(slot.access, slot.since, !shared.and(common).is_empty());
             slots.slot(n).store(Slot { bytes: others, ..slot });
         } else if !common.is_empty() {
-            findings.remote(slot.access);
+            findings.remote(slot.thread, slot.access);
             let since = slot.since.meet(now.leaves);
             if since != slot.since && others.is_empty() {
                 slots.slot(n).store(Slot { since, ..slot });

@@ -4,9 +4,9 @@
 use core::sync::atomic::Ordering;
 
 use model::pair::{Atomicity, Rw};
-use model::recording::Drop;
+use model::recording::{Drop, SITE_CONCURRENT};
 
-use crate::cell::{Access, Findings};
+use crate::cell::{Access, Findings, ThreadNumber};
 use crate::frame::End;
 use crate::hold::{Names, Protects};
 use crate::mapping::{Pair, Site};
@@ -45,8 +45,13 @@ impl Findings for Observer<'_> {
         }
     }
 
-    fn remote(&mut self, earlier: Access) {
+    fn remote(&mut self, thread: ThreadNumber, earlier: Access) {
         self.recorder.edge(self.thread, earlier.site, self.now.site);
+        // Under a lock, order is by chance: the other thread could have had the lock first.
+        if !self.thread.holds.is_empty() || !self.thread.clock.covers(thread, earlier.at) {
+            self.recorder.concurrent(earlier.site);
+            self.recorder.concurrent(self.now.site);
+        }
     }
 }
 
@@ -114,7 +119,7 @@ impl Recorder {
         if thread.holds.is_empty() {
             return SetIndex::EMPTY;
         }
-        let earlier_writes = self.sites.get(earlier.site.0).is_some_and(|site| site.kind.load(Ordering::Relaxed) > 1);
+        let earlier_writes = self.sites.get(earlier.site.0).is_some_and(|site| site.kind.load(Ordering::Relaxed) & !SITE_CONCURRENT > 1);
         let protects = if rw.writes() || earlier_writes { Protects::Writes } else { Protects::Reads };
         self.set(&thread.holds.names_since(earlier.at, protects))
     }
@@ -163,6 +168,16 @@ impl Recorder {
         let mut common = Names::NONE;
         self.names(a).as_slice().iter().filter(|name| other.as_slice().contains(name)).for_each(|&name| common.add(name));
         self.set(&common)
+    }
+
+    /// The site met an access of another thread that could have come at another time.
+    #[inline]
+    fn concurrent(&self, site: SiteIndex) {
+        if let Some(site) = self.sites.get(site.0)
+            && site.kind.load(Ordering::Relaxed) & SITE_CONCURRENT == 0
+        {
+            site.kind.fetch_or(SITE_CONCURRENT, Ordering::Relaxed);
+        }
     }
 
     /// Two sites touched the same memory.

@@ -12,7 +12,7 @@ use crate::frame::StackAddress;
 use crate::mapping::{Identity, Mapping};
 use crate::perturb::{Delay, Perturbation};
 use crate::recorder::Recorder;
-use crate::shadow::Public;
+use crate::shadow::{Address, Public};
 use crate::sys::{self, Once, Spin, Zeroed};
 use crate::thread::{Region, Thread};
 
@@ -315,7 +315,12 @@ extern "C" fn thread_ends(round: *mut c_void) {
         rearm(round.addr() + 1);
         return;
     }
-    with(|recorder, thread, public| recorder.end_thread(thread, public));
+    // SAFETY: takes no pointers.
+    let own = unsafe { libc::pthread_self() };
+    with(|recorder, thread, public| {
+        recorder.release(thread, Address(usize::try_from(own).unwrap_or_default()));
+        recorder.end_thread(thread, public);
+    });
     sys::set_thread_word((&raw const OFF).cast_mut());
 }
 

@@ -5,13 +5,14 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use model::ids::SiteKey;
 use model::pair::{Atomicity, Rw};
-use model::recording::{Drop, RANGE_LIMIT, Section};
+use model::recording::{Drop, RANGE_LIMIT, SITE_CONCURRENT, Section};
 
 use crate::cell::{Access, Mask, Now, Room, ThreadNumber, access_owned, access_shared, owned_accesses};
 use crate::frame::{Serial, StackAddress};
 use crate::hold::{Holding, Names, Protects};
 use crate::mapping::{Edge, Lock, Mapping, Pair, Set, Site};
 use crate::observe::{Observer, Repeats};
+use crate::order::{Clock, Order};
 use crate::shadow::{Address, Held, Public, Shadow};
 use crate::table::{LockIndex, SetIndex, SiteIndex, Table, mix};
 use crate::thread::{Region, SiteEntry, Tally, Thread};
@@ -26,6 +27,7 @@ pub(crate) struct Recorder {
     pub(crate) locks: Table<Lock>,
     pub(crate) sets: Table<Set>,
     pub(crate) shadow: Shadow,
+    order: Order,
     /// The executable's data, in which locks have names.
     executable: Region,
     slide: usize,
@@ -51,6 +53,7 @@ impl Recorder {
             locks: Table::new(mapping.locks(), mapping.count_of(Section::Locks))?,
             sets: Table::new(mapping.sets(), mapping.count_of(Section::Sets))?,
             shadow: Shadow::new()?,
+            order: Order::new()?,
             executable,
             slide,
             threads: AtomicU32::new(0),
@@ -87,6 +90,7 @@ impl Recorder {
         stack: StackAddress,
     ) -> Option<()> {
         thread.frames.unwind(stack);
+        self.settle_wait(thread);
         let site = self.accessing_site(thread, key, rw)?;
         if !thread.frames.followed() {
             self.drop_count(thread, Drop::TooDeep);
@@ -127,6 +131,7 @@ impl Recorder {
         if !thread.frames.followed() {
             return self.drop_count(thread, Drop::TooDeep);
         }
+        self.settle_wait(thread);
         let Some(site) = self.accessing_site(thread, key, rw) else { return };
         if length > RANGE_LIMIT {
             self.drop_count(thread, Drop::LongRange);
@@ -232,12 +237,18 @@ impl Recorder {
             let site = self.sites.at(index);
             site.seen.fetch_add(count, Ordering::Relaxed);
             // A library call may read and write.
-            let kind = match (site.kind.load(Ordering::Relaxed), rw as u32 + 1) {
-                (0, new) => new,
-                (old, new) if old == new => old,
-                _ => Rw::Update as u32 + 1,
-            };
-            site.kind.store(kind, Ordering::Relaxed);
+            let new = rw as u32 + 1;
+            let known = site.kind.load(Ordering::Relaxed);
+            if known & !SITE_CONCURRENT != new {
+                let _ = site.kind.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| {
+                    let kind = match old & !SITE_CONCURRENT {
+                        0 => new,
+                        same if same == new => same,
+                        _ => Rw::Update as u32 + 1,
+                    };
+                    Some(kind | old & SITE_CONCURRENT)
+                });
+            }
         }
         Some(index)
     }
@@ -305,6 +316,7 @@ impl Recorder {
         let Some(name) = self.lock(self.naming(lock, block_size)) else {
             return self.drop_count(thread, Drop::TableFull);
         };
+        self.order.acquire(lock, &mut thread.clock);
         if !thread.holds.acquire(lock, holding, name, now) {
             self.drop_count(thread, Drop::TooManyHolds);
         }
@@ -313,13 +325,45 @@ impl Recorder {
 
     /// A lock is given up.
     pub(crate) fn give_up(&self, thread: &mut Thread, lock: Address) {
-        thread.frames.tick();
+        self.release(thread, lock);
         thread.holds.release(lock);
         self.update_held(thread);
     }
 
+    /// What the thread did so far happens before what others do after they have acquired the object.
+    pub(crate) fn release(&self, thread: &mut Thread, object: Address) {
+        self.settle_wait(thread);
+        let now = thread.frames.tick();
+        self.order.release(object, &mut thread.clock, thread.number, now);
+    }
+
+    /// The thread is about to wait for the object (a condition, a semaphore, a thread's end): what follows happens after its
+    /// release. The wait has ended when the thread's next event comes.
+    pub(crate) fn wait(&self, thread: &mut Thread, object: Address) {
+        self.settle_wait(thread);
+        thread.waited = Some(object);
+    }
+
+    /// If the thread has waited, it learns what was published meanwhile.
+    #[inline]
+    pub(crate) fn settle_wait(&self, thread: &mut Thread) {
+        if let Some(object) = thread.waited.take() {
+            self.order.acquire(object, &mut thread.clock);
+        }
+    }
+
+    /// What a thread passes on to one that it creates.
+    pub(crate) fn departure(&self, thread: &mut Thread) -> Clock {
+        self.settle_wait(thread);
+        let now = thread.frames.tick();
+        thread.clock.tick(thread.number, now);
+        thread.clock
+    }
+
     /// A lock was given up and taken again by a condition wait.
     pub(crate) fn renew(&self, thread: &mut Thread, lock: Address) {
+        self.release(thread, lock);
+        self.wait(thread, lock);
         let now = thread.frames.tick();
         thread.holds.renew(lock, now);
     }
@@ -423,6 +467,7 @@ impl Recorder {
         self.sets.after_fork();
         self.pairs.after_fork();
         self.edges.after_fork();
+        self.order.after_fork();
         self.pairs.clear_index();
         self.edges.clear_index();
         thread.after_fork();

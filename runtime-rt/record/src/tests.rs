@@ -153,6 +153,14 @@ fn apply(recorder: &Recorder, actor: &mut Actor, names: &mut Names, words: &[&st
             let lock = Address(names.address(lock));
             actor.local.act(|thread| recorder.give_up(thread, lock));
         }
+        ["post", object] => {
+            let object = Address(names.address(object));
+            actor.local.act(|thread| recorder.release(thread, object));
+        }
+        ["await", object] => {
+            let object = Address(names.address(object));
+            actor.local.act(|thread| recorder.wait(thread, object));
+        }
         ["wait", lock] => {
             let lock = Address(names.address(lock));
             actor.local.act(|thread| recorder.renew(thread, lock));
@@ -201,6 +209,14 @@ fn pairs(trace: &str) -> Vec<String> {
 #[track_caller]
 fn check(trace: &str, expected: &[&str]) {
     assert_eq!(pairs(trace), expected, "{trace}");
+}
+
+/// Plays a trace and compares which sites met a concurrent access.
+#[track_caller]
+fn check_concurrent(trace: &str, expected: &[&str]) {
+    let (recording, names) = play(trace);
+    let concurrent = recording.sites.iter().filter(|site| site.concurrent).map(|site| names.sites[&site.key.0].as_str());
+    assert_eq!(concurrent.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>(), expected, "{trace}");
 }
 
 /// Plays a trace and compares what was dropped.
@@ -459,4 +475,29 @@ fn a_forked_child_keeps_the_numbers_of_sites_and_begins_counting_anew() {
         [(names.site("a"), 0), (names.site("b"), 0), (names.site("c"), 1)]
     );
     assert_eq!(recording.pairs.iter().map(|pair| pair.sites).collect::<Vec<_>>(), [[1, 2, 1, 2]]);
+}
+
+#[test]
+fn accesses_without_order_between_them_are_concurrent() {
+    check_concurrent("1 write x a; 2 read x b", &["a", "b"]);
+    check_concurrent("1 read x a; 2 read x b", &["a", "b"]);
+}
+
+#[test]
+fn memory_that_is_handed_over_is_not_concurrent() {
+    check_concurrent("1 write x a; 1 post s; 2 await s; 2 write x b; 2 post t; 1 await t; 1 read x c", &[]);
+    // Through a queue: the lock is not held at the accesses.
+    check_concurrent("1 write x a; 1 lock q; 1 unlock q; 2 lock q; 2 unlock q; 2 write x b", &[]);
+    // Through a third thread.
+    check_concurrent("1 write x a; 1 post s; 2 await s; 2 post t; 3 await t; 3 write x b", &[]);
+}
+
+#[test]
+fn what_comes_after_the_handing_over_is_concurrent() {
+    check_concurrent("1 write x a; 1 post s; 1 write x b; 2 await s; 2 write x c", &["b", "c"]);
+}
+
+#[test]
+fn a_lock_held_at_an_access_orders_nothing() {
+    check_concurrent("1 lock l; 1 write x a; 1 unlock l; 2 lock l; 2 write x b; 2 unlock l", &["a", "b"]);
 }

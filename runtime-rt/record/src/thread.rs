@@ -10,6 +10,7 @@ use model::recording::{DROPS, Drop};
 use crate::cell::{Access, ThreadNumber};
 use crate::frame::Frames;
 use crate::hold::Holds;
+use crate::order::Clock;
 use crate::perturb::Perturbation;
 use crate::shadow::{Address, Page, StripeNumber};
 use crate::sys::Zeroed;
@@ -99,6 +100,10 @@ pub(crate) struct Thread {
     pub(crate) number: ThreadNumber,
     pub(crate) stack: Region,
     pub(crate) perturbation: Perturbation,
+    /// What happens before now.
+    pub(crate) clock: Clock,
+    /// The object of the last wait, whose end has no event of its own.
+    pub(crate) waited: Option<Address>,
     pub(crate) holds: Holds,
     /// The sets that its holds make, for reads and for writes.
     pub(crate) held: [SetIndex; 2],

@@ -7,6 +7,7 @@ mod c11;
 mod condition;
 mod heap;
 mod lock;
+mod meeting;
 mod thread;
 
 use core::ffi::{CStr, c_void};

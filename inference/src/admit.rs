@@ -1,7 +1,8 @@
 //! Phase 3: which observed pairs get a lock.
 //!
 //! Observations are grouped by frontier and variable, the weakest atomicity winning. A group is admitted unless a remote write
-//! came between (NONE), the program's own locks guarantee it already, or it is *refused*: then a reason is kept for the report.
+//! came between (NONE), the program's own locks guarantee it already, nothing could have come between (`exposure`), or it is
+//! *refused*: then a reason is kept for the report.
 //! Whether the variable is racy is not asked: many real atomicity bugs are free of races.
 //!
 //! Not handled: locks that have a number only (`LockName::Other`) are trusted within one run, since numbers of two runs do not
@@ -16,6 +17,7 @@ use model::profile::{Evidence, LockName, PairEvidence, PairKey};
 use model::program::{NodeKind, Program};
 
 use crate::access::Accesses;
+use crate::exposure::Exposure;
 use crate::flow::Flow;
 use crate::pipeline::{Config, Reads};
 use crate::sets::Set;
@@ -37,8 +39,8 @@ pub struct Facts<'a> {
     pub calls: &'a Calls,
     /// Phase 2.
     pub summaries: &'a [Summary],
-    /// Variables that something in the program writes.
-    pub written: &'a Set<VariableId>,
+    /// Which variables offer an opportunity.
+    pub exposure: &'a Exposure,
     /// By `FunctionId`.
     pub flows: &'a [Flow],
 }
@@ -79,7 +81,9 @@ pub struct Admission {
     pub guaranteed: u64,
     /// Pairs on memory that one thread used.
     pub private: u64,
-    /// Pairs on variables that nothing in the program writes.
+    /// Pairs on memory that threads hand to each other, so that nothing could come between.
+    pub handed_over: u64,
+    /// Pairs on memory that is written only before others read it.
     pub constant: u64,
     /// Observations of sites that the program does not have.
     pub unknown: u64,
@@ -155,6 +159,14 @@ fn sort_group(
         admission.private += 1;
         return;
     }
+    if !facts.exposure.contended.contains(variable) {
+        admission.handed_over += 1;
+        return;
+    }
+    if config.reads == Reads::Shared && !facts.exposure.written.contains(variable) {
+        admission.constant += 1;
+        return;
+    }
     let ends = (node_text(facts, function, head), node_text(facts, function, tail));
     let body = &facts.program.functions[function.index()];
     let why = if let Some(why) = &body.refused {
@@ -165,7 +177,6 @@ fn sort_group(
         region(facts, place)
     };
     match why {
-        Ok(_) if config.reads == Reads::Shared && !facts.written.contains(variable) => admission.constant += 1,
         Ok(interior) => admission.pairs.push(AdmittedPair {
             variable,
             function,

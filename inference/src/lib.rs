@@ -12,6 +12,8 @@ pub mod access;
 pub mod program_lock;
 pub mod summary;
 
+pub mod exposure;
+
 pub mod admit;
 
 pub mod correlate;

@@ -13,6 +13,7 @@ use crate::admit::{Admission, Facts, admit};
 use crate::check::check;
 use crate::correlate;
 use crate::emit;
+use crate::exposure::Exposure;
 use crate::flow::Flow;
 use crate::hoist::resolve;
 use crate::order::{Edge, LockKey, OrderFacts};
@@ -20,7 +21,7 @@ use crate::placement::Placements;
 use crate::program_lock::ProgramLocks;
 use crate::sets::Set;
 use crate::statistics::Statistics;
-use crate::summary::{Calls, Summary, summaries};
+use crate::summary::{Calls, summaries};
 use crate::variable::Variables;
 
 /// What a user may choose.
@@ -87,7 +88,7 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let calls = Calls::of(program);
     let summaries = summaries(program, &calls, &accesses);
     let flows: Vec<Flow> = program.functions.iter().map(Flow::of).collect();
-    let written = written(&summaries);
+    let exposure = Exposure::of(program, evidence, &variables, &accesses);
     let facts = Facts {
         program,
         evidence,
@@ -95,7 +96,7 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
         accesses: &accesses,
         calls: &calls,
         summaries: &summaries,
-        written: &written,
+        exposure: &exposure,
         flows: &flows,
     };
     let mut admission = admit(&facts, config);
@@ -110,14 +111,6 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let protects: Vec<_> = resolution.order.iter().map(|&variable| variables.get(variable).places.clone()).collect();
     let certificate = check(program, &plan, &protects);
     Inferred { plan, certificate, findings, statistics, placements: resolution.placements, variables }
-}
-
-fn written(summaries: &[Summary]) -> Set<VariableId> {
-    let mut all = Set::default();
-    for summary in summaries {
-        all.unite(&summary.writes);
-    }
-    all
 }
 
 fn program_cycle(cycle: &[Edge], locks: &ProgramLocks) -> String {

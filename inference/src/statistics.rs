@@ -30,8 +30,9 @@ impl Statistics {
         row("pairs with remote writes between", admission.interleaved.to_string());
         row("pairs that the program's locks guarantee", admission.guaranteed.to_string());
         row("pairs on memory of one thread", admission.private.to_string());
-        row("pairs on variables that nothing writes", admission.constant.to_string());
         row("pairs of unrelated types, on memory used twice", admission.unrelated.to_string());
+        row("pairs on memory that threads hand over", admission.handed_over.to_string());
+        row("pairs on memory written only before it is read", admission.constant.to_string());
         row("pairs refused", admission.refused.len().to_string());
         for (name, atomicity) in [("READ", Atomicity::Read), ("EXCLUSIVE", Atomicity::Exclusive)] {
             let pairs = admission.pairs.iter().filter(|pair| pair.atomicity == atomicity);

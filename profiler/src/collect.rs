@@ -115,7 +115,8 @@ mod tests {
 
     #[test]
     fn a_recording_becomes_a_run() {
-        let site = |key, rw, locks| RecordedSite { key: SiteKey(key), rw, seen: u64::from(rw.is_some()), shared: 1, locks };
+        let site =
+            |key, rw, locks| RecordedSite { key: SiteKey(key), rw, seen: u64::from(rw.is_some()), shared: 1, locks, concurrent: false };
         let recording = Recording {
             run: Some(RunId(1)),
             seed: 5,
@@ -143,7 +144,7 @@ mod tests {
         let path = folder.path().join("00.recording");
         let mut bytes = vec![0; recording::HEADER];
         bytes[..12].copy_from_slice(b"atomfix\0reco");
-        bytes[12] = 1;
+        bytes[12..16].copy_from_slice(&recording::VERSION.to_le_bytes());
         bytes[76] = 1;
         bytes[recording::COUNTS] = 1;
         fs::write(&path, bytes).expect("written");

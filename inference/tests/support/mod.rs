@@ -7,6 +7,8 @@
 //!                             `locks m` the lock instances held throughout; `seen 7`, `private`
 //! held foo 2 m                locks held at every execution of a site; without a line, none
 //! together foo 2 bar 3        seen on one address
+//! ordered foo 2               never met a concurrent access of another thread
+//! unrun foo 2                 never ran
 //! ```
 //! Places: `x` a global, `x[]` an element, `T.8` a field, `*p` a pointer. Nodes: `read` `write` `update` `atomic` P, `copy` P Q, `call` F,
 //! `icall` TYPE, `lock` `unlock` `rdlock` M, `wait` C M, `join`, `sleep`, `-` (nothing), `return`.
@@ -100,7 +102,7 @@ pub(crate) fn parse(text: &str) -> Case {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             ["fn", name] => functions.push((name.to_owned(), BTreeMap::new(), None)),
-            ["pair" | "held" | "together", ..] => later.push(words),
+            ["pair" | "held" | "together" | "ordered" | "unrun", ..] => later.push(words),
             _ => {
                 let (number, rest) = line.split_once(':').unwrap_or_else(|| panic!("not a line of a case: {line}"));
                 let (what, to) = rest.split_once("->").unwrap_or((rest, ""));
@@ -178,6 +180,12 @@ fn observe(words: &[&str], evidence: &mut Evidence) {
         ["held", f, n, ref locks @ ..] => {
             let known = evidence.sites.get_mut(&site(f, number(n))).expect("a site that accesses memory");
             known.locks = Some(locks.iter().map(|name| lock(name)).collect());
+        }
+        ["ordered", f, n] => {
+            evidence.sites.get_mut(&site(f, number(n))).expect("a site that accesses memory").concurrent = false;
+        }
+        ["unrun", f, n] => {
+            evidence.sites.remove(&site(f, number(n))).expect("a site that accesses memory");
         }
         ["together", f, n, g, m] => {
             let (a, b) = (site(f, number(n)), site(g, number(m)));

@@ -1,0 +1,49 @@
+//! Which variables another thread could have interfered with at all: the *opportunity* behind a pair.
+//!
+//! A pair that was never interleaved teaches something only where it could have been. Two kinds of shared memory offer no
+//! opportunity: memory that is handed over (created here, used there, freed here again), whose accesses by several threads the
+//! program's synchronization puts in order; and memory that is written only before it is handed to its readers. A write
+//! that never ran may come at any time, so it always counts (seed 002, Fig. 1). Accesses under locks count as able to meet,
+//! so atomicity across two locked sections stays visible.
+//!
+//! Not handled: order by atomics; what may be written by code that was not captured.
+
+use std::collections::BTreeMap;
+
+use model::ids::{FunctionId, NodeId, SiteKey, VariableId};
+use model::profile::Evidence;
+use model::program::Program;
+
+use crate::access::Accesses;
+use crate::sets::Set;
+use crate::variable::Variables;
+
+/// The two kinds of opportunity.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exposure {
+    /// Variables of which accesses by several threads could have come in another order.
+    pub contended: Set<VariableId>,
+    /// Variables with a write that could come between the accesses of others, or that never ran.
+    pub written: Set<VariableId>,
+}
+
+impl Exposure {
+    /// Collects both from what was seen of each site.
+    #[must_use]
+    pub fn of(program: &Program, evidence: &Evidence, variables: &Variables, accesses: &Accesses) -> Self {
+        let seen = |site: SiteKey| evidence.sites.get(&site).map(|site| site.concurrent);
+        let concurrent = evidence.sites.iter().filter(|(_, site)| site.concurrent);
+        let contended = concurrent.flat_map(|(&site, _)| variables.of_site(site)).collect();
+        let sites: BTreeMap<(FunctionId, NodeId), SiteKey> = program.sites().into_iter().map(|(site, place)| (place, site)).collect();
+        let mut written = Set::default();
+        for function in (0..program.functions.len()).map(FunctionId::new) {
+            for (node, access) in accesses.of_function(function).filter(|(_, access)| access.rw.writes()) {
+                let met = sites.get(&(function, node)).and_then(|&site| seen(site));
+                if met.unwrap_or(true) {
+                    written.insert(access.variable);
+                }
+            }
+        }
+        Self { contended, written }
+    }
+}

@@ -92,6 +92,7 @@ fn archives_of_every_form_are_rebuilt_with_their_members_in_order() {
         ("main.o -L. -l:lib.a", "lib.a(assembled.o)"),
         ("main.o -L . -Wl,-Bstatic -l:lib.a -Wl,-Bdynamic", "lib.a(assembled.o)"),
         ("main.o -Wl,--start-group lib.a -Wl,--end-group", "lib.a(assembled.o)"),
+        ("main.o lib.a lib.a -L. -l:lib.a", "lib.a(assembled.o)"),
         ("main.o thin.a", "thin.a(assembled.o)"),
         ("main.o double.a", "double.a(assembled.o)"),
     ] {

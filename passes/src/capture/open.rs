@@ -53,6 +53,8 @@ pub(super) enum Part {
     Object(Piece),
     /// An archive's members.
     Archive(Vec<Piece>),
+    /// What takes the place of an earlier input of the same name: link lines repeat libraries.
+    As(usize),
 }
 
 /// An object or a member of an archive.
@@ -83,7 +85,11 @@ pub fn open(program: &Path) -> Result<Capture, CaptureError> {
     let mut capture = Capture { build: build(&record), record, units: Vec::new(), uncovered: Vec::new(), parts: Vec::new() };
     for (index, content) in contents.into_iter().enumerate() {
         let input = capture.record.inputs[index].clone();
-        let part = take(&mut capture, &input, content)?;
+        let earlier = capture.record.inputs[..index].iter().position(|earlier| earlier.kept.is_none() && earlier.path == input.path);
+        let part = match earlier {
+            Some(earlier) if input.kept.is_none() => Part::As(earlier),
+            _ => take(&mut capture, &input, content)?,
+        };
         capture.parts.push(part);
     }
     keep_linked(&mut capture, &linked);
@@ -238,7 +244,7 @@ fn keep_linked(capture: &mut Capture, linked: &[&[u8]]) {
     let is_linked = |units: &[Unit]| units.iter().all(|unit| linked.contains(&*unit.bitcode));
     let objects_agree = capture.parts.iter().all(|part| match part {
         Part::Object(piece) => is_linked(&capture.units[piece.units.clone()]),
-        Part::Whole | Part::Archive(_) => true,
+        Part::Whole | Part::Archive(_) | Part::As(_) => true,
     });
     // A program that was stripped of its bitcode cannot tell; then every member counts.
     if linked.is_empty() || !objects_agree {
@@ -248,7 +254,7 @@ fn keep_linked(capture: &mut Capture, linked: &[&[u8]]) {
     let mut left = Vec::new();
     for part in &mut capture.parts {
         let (pieces, optional) = match part {
-            Part::Whole => continue,
+            Part::Whole | Part::As(_) => continue,
             Part::Object(piece) => (std::slice::from_mut(piece), false),
             Part::Archive(pieces) => (&mut pieces[..], true),
         };

@@ -16,6 +16,7 @@ use std::process::Command;
 use object::read::archive::ArchiveFile;
 use object::{Object, ObjectSymbol};
 use rayon::prelude::*;
+use tempfile::NamedTempFile;
 
 use super::open::{Capture, Part, Piece};
 use super::record::{Giver, Hardened, LINK_SECTION, OBJECTS_SECTION};
@@ -42,7 +43,7 @@ pub struct Relink {
 /// Compiles what was transformed and links the program anew.
 pub fn relink(capture: &Capture, relink: &Relink) -> Result<(), CaptureError> {
     assert_eq!(capture.units.len(), relink.bitcode.len(), "one entry for each unit");
-    let output = Output::prepare(&relink.out)?;
+    claim(&relink.out)?;
     let temporary = tempfile::tempdir().map_err(|source| CaptureError::Write { path: std::env::temp_dir(), source })?;
     let clang = toolchain::find(Tool::Clang)?;
     let objects = compile_units(capture, relink, &clang, temporary.path())?;
@@ -56,34 +57,35 @@ pub fn relink(capture: &Capture, relink: &Relink) -> Result<(), CaptureError> {
     if let Some(hardened) = &relink.hardened {
         record(capture, hardened, &program)?;
     }
-    output.publish(&program)
+    publish(&program, &relink.out)
 }
 
-/// A place for the output, claimed before the work begins: a folder that cannot be written is told at once.
-struct Output {
-    part: tempfile::NamedTempFile,
-    path: PathBuf,
+/// Fails if the output cannot be written: told before the work begins, and leaving nothing there while it goes on.
+fn claim(path: &Path) -> Result<(), CaptureError> {
+    if path.is_dir() {
+        return Err(CaptureError::Write { path: path.to_owned(), source: io::ErrorKind::IsADirectory.into() });
+    }
+    part_of(path).map(drop)
 }
 
-impl Output {
-    fn prepare(path: &Path) -> Result<Self, CaptureError> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let part = tempfile::Builder::new().prefix(".atomfix-").suffix(".part").tempfile_in(folder);
-        let part = part.map_err(|source| CaptureError::Write { path: path.to_owned(), source })?;
-        Ok(Self { part, path: path.to_owned() })
-    }
+/// A file beside the output, removed unless it is renamed to it.
+fn part_of(path: &Path) -> Result<NamedTempFile, CaptureError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let part = tempfile::Builder::new().prefix(".atomfix-").suffix(".part").tempfile_in(folder);
+    part.map_err(|error| CaptureError::Write { path: path.to_owned(), source: error.kind().into() })
+}
 
-    fn publish(mut self, program: &Path) -> Result<(), CaptureError> {
-        let path = self.path;
-        let failed = |source| CaptureError::Write { path: path.clone(), source };
-        let mut from = fs::File::open(program).map_err(failed)?;
-        let permissions = from.metadata().map_err(failed)?.permissions();
-        io::copy(&mut from, self.part.as_file_mut()).map_err(failed)?;
-        self.part.as_file().set_permissions(permissions).map_err(failed)?;
-        self.part.as_file().sync_all().map_err(failed)?;
-        self.part.persist(&path).map_err(|error| failed(error.error))?;
-        Ok(())
-    }
+/// Puts a finished program in its place, whole or not at all.
+fn publish(program: &Path, path: &Path) -> Result<(), CaptureError> {
+    let failed = |source| CaptureError::Write { path: path.to_owned(), source };
+    let mut part = part_of(path)?;
+    let mut from = fs::File::open(program).map_err(failed)?;
+    let permissions = from.metadata().map_err(failed)?.permissions();
+    io::copy(&mut from, part.as_file_mut()).map_err(failed)?;
+    part.as_file().set_permissions(permissions).map_err(failed)?;
+    part.as_file().sync_all().map_err(failed)?;
+    part.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
 }
 
 /// The new object of each unit that was transformed.
@@ -121,7 +123,7 @@ fn store(path: &Path, content: &[u8]) -> Result<(), CaptureError> {
 
 /// For each input of the record: the file that takes its place, if one does.
 fn replacements(capture: &Capture, objects: &[Option<PathBuf>], folder: &Path) -> Result<Vec<Option<PathBuf>>, CaptureError> {
-    let mut replaced = Vec::new();
+    let mut replaced: Vec<Option<PathBuf>> = Vec::new();
     for (index, (input, part)) in capture.record.inputs.iter().zip(&capture.parts).enumerate() {
         let own = format!("input{index}");
         let is_new = |piece: &Piece| objects[piece.units.clone()].iter().any(Option::is_some);
@@ -142,6 +144,7 @@ fn replacements(capture: &Capture, objects: &[Option<PathBuf>], folder: &Path) -
                 archive(&path, &members, &input.path.display().to_string())?;
                 Some(path)
             }
+            Part::As(earlier) => replaced[*earlier].clone(),
             Part::Whole | Part::Object(_) | Part::Archive(_) => None,
         });
     }

@@ -4,14 +4,14 @@
 //! In a function, locks are inserted before hooks, so that an operation before a node stands before the node's hooks and one
 //! behind it stands behind them. Ways out come last (see `llvm::Function::ways_out`).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use model::plan::Plan;
 
 use crate::extract::{self, Body, Skip};
 use crate::inject::{PlannedBody, operations_of};
-use crate::instrument::{Declared, WaysOut, add_frame, cover_ways_out, enter, instrument_nodes, quiet_functions};
-use crate::llvm::{Builder, Function, Module, with_module};
+use crate::instrument::{Bare, Declared, WaysOut, add_frame, cover_ways_out, enter, instrument_nodes, private_addresses, quiet_functions};
+use crate::llvm::{Builder, Module, with_module};
 use crate::{PassError, inject};
 
 /// Which hooks to add.
@@ -55,12 +55,13 @@ pub fn transform(bitcode: &[u8], what: &Transform<'_>) -> Result<Transformed, Pa
             Some(plan) => operations_of(plan, &bodies)?,
             None => bodies.iter().map(|_| PlannedBody::default()).collect(),
         };
-        let quiet = quiet_functions(&bodies);
+        let private = private_addresses(&bodies);
+        let bare = Bare { quiet: quiet_functions(&bodies, &private), private };
         let mut done = Transformed { bitcode: Vec::new(), sites: 0, skipped: BTreeMap::new(), refused: Vec::new(), operations: 0 };
         for (body, planned) in bodies.iter().zip(&planned) {
             count(body, planned, &mut done);
             if body.refused.is_none() {
-                change(module, body, planned, what.hooks, &quiet)?;
+                change(module, body, planned, what.hooks, &bare)?;
             }
         }
         if what.hooks.is_some() || done.operations > 0 {
@@ -85,14 +86,8 @@ fn count(body: &Body<'_>, planned: &PlannedBody, done: &mut Transformed) {
     }
 }
 
-fn change<'m>(
-    module: Module<'m>,
-    body: &Body<'m>,
-    planned: &PlannedBody,
-    hooks: Option<Hooks>,
-    quiet: &HashSet<Function<'m>>,
-) -> Result<(), PassError> {
-    let hooks = hooks.filter(|_| !quiet.contains(&body.function));
+fn change<'m>(module: Module<'m>, body: &Body<'m>, planned: &PlannedBody, hooks: Option<Hooks>, bare: &Bare<'m>) -> Result<(), PassError> {
+    let hooks = hooks.filter(|_| !bare.quiet.contains(&body.function));
     let record = hooks == Some(Hooks::Record);
     let locks = planned.len() > 0;
     if hooks.is_none() && !locks {
@@ -109,7 +104,7 @@ fn change<'m>(
         inject::apply(&operations, frame, &builder, declared);
     }
     if let Some(hooks) = hooks {
-        instrument_nodes(body, hooks, quiet, frame, &builder, declared)?;
+        instrument_nodes(body, hooks, bare, frame, &builder, declared)?;
     }
     if let Some(frame) = frame {
         cover_ways_out(body.function, WaysOut { leave: record, unwind: locks }, frame, &builder, declared);

@@ -6,6 +6,8 @@
 //! | memory intrinsic, call with ranges in the table | `range` before for what is read, after for what is written | `range` before |
 //! | call of a function | `call` before, unless the callee is quiet | `call` before, unless it is defined in this module |
 //! | inline assembly | nothing | nothing |
+//!
+//! Memory that belongs to one thread when the whole module is looked at (`escape`) counts as none.
 
 use std::collections::HashSet;
 
@@ -18,10 +20,18 @@ use crate::extract::{Act, Body, CallPoint, Length, RangePoint, Target, Touch};
 use crate::llvm::{Builder, Function, Instruction, Value};
 use crate::{Hooks, PassError};
 
+/// What needs no hooks.
+pub(crate) struct Bare<'m> {
+    /// Functions in which no hook runs.
+    pub(crate) quiet: HashSet<Function<'m>>,
+    /// Addresses of memory that belongs to one thread.
+    pub(crate) private: HashSet<Value<'m>>,
+}
+
 /// Where hooks go and what they are given.
 struct Context<'a, 'm> {
     hooks: Hooks,
-    quiet: &'a HashSet<Function<'m>>,
+    bare: &'a Bare<'m>,
     frame: Option<Value<'m>>,
     builder: &'a Builder<'m>,
     declared: Declared<'m>,
@@ -31,15 +41,15 @@ struct Context<'a, 'm> {
 pub(crate) fn instrument_nodes<'m>(
     body: &Body<'m>,
     hooks: Hooks,
-    quiet: &HashSet<Function<'m>>,
+    bare: &Bare<'m>,
     frame: Option<Value<'m>>,
     builder: &Builder<'m>,
     declared: Declared<'m>,
 ) -> Result<(), PassError> {
-    let context = Context { hooks, quiet, frame, builder, declared };
+    let context = Context { hooks, bare, frame, builder, declared };
     for point in &body.points {
         match (&point.act, point.site) {
-            (Act::Access(touch), Some(site)) => context.access(touch, site),
+            (Act::Access(touch), Some(site)) if !bare.private.contains(&touch.address) => context.access(touch, site),
             (Act::Call(call), Some(site)) => context.call(call, site)?,
             _ => {}
         }
@@ -74,7 +84,7 @@ impl<'m> Context<'_, 'm> {
         self.builder.before(instruction);
         match (self.hooks, call.target) {
             (_, Target::Assembly | Target::Intrinsic(_)) | (Hooks::Gate, Target::Defined(_)) => {}
-            (Hooks::Record, Target::Defined(callee)) if self.quiet.contains(&callee) => {}
+            (Hooks::Record, Target::Defined(callee)) if self.bare.quiet.contains(&callee) => {}
             (Hooks::Record, _) => {
                 let frame = self.frame.ok_or_else(|| PassError::Internal { what: "a recorded function without a frame".to_owned() })?;
                 self.builder.call(self.declared.hook(&abi::RECORD_CALL), &[frame, number]);
@@ -83,7 +93,7 @@ impl<'m> Context<'_, 'm> {
                 self.builder.call(self.declared.hook(&abi::GATE_CALL), &[number]);
             }
         }
-        for range in &call.ranges {
+        for range in call.ranges.iter().filter(|range| !self.bare.private.contains(&range.address)) {
             self.range(range, instruction, site)?;
         }
         Ok(())

@@ -1,12 +1,14 @@
-//! Hooks into bodies, in the order of the work: `quiet` finds functions that need none, `hooks` declares them, `frame` gives
-//! each activation its identity, `access` surrounds accesses and calls. Which nodes there are was collected before (`extract::collect`); nothing here walks code.
+//! Hooks into bodies, in the order of the work: `escape` finds accesses that need none, `quiet` such functions, `hooks`
+//! declares them, `frame` gives each activation its identity, `access` surrounds accesses and calls. Which nodes there are was collected before (`extract::collect`); nothing here walks code.
 
 mod access;
+mod escape;
 mod frame;
 mod hooks;
 mod quiet;
 
-pub(crate) use access::instrument_nodes;
+pub(crate) use access::{Bare, instrument_nodes};
+pub(crate) use escape::private_addresses;
 pub(crate) use frame::{WaysOut, add_frame, cover_ways_out, enter};
 pub(crate) use hooks::Declared;
 pub(crate) use quiet::quiet_functions;

@@ -1,4 +1,4 @@
-//! Functions in which no hook can run: no sites of their own, and calls only of such functions. Calls of them, and they
+//! Functions in which no hook can run: they access private memory only and call such functions only. Calls of them, and they
 //! themselves, need no hook; small arithmetic helpers are most of these.
 //!
 //! What may be replaced at link time by another function is never quiet.
@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet};
 use crate::extract::{Act, Body, Target};
 use crate::llvm::{Function, Value};
 
-/// The quiet functions of a module.
-pub(crate) fn quiet_functions<'m>(bodies: &[Body<'m>]) -> HashSet<Function<'m>> {
+/// The quiet functions of a module, in which accesses through these addresses get no hooks.
+pub(crate) fn quiet_functions<'m>(bodies: &[Body<'m>], private: &HashSet<Value<'m>>) -> HashSet<Function<'m>> {
     let mut callers: HashMap<Function<'m>, Vec<Function<'m>>> = HashMap::new();
     let mut loud: Vec<Function<'m>> = Vec::new();
     for body in bodies {
@@ -19,9 +19,10 @@ pub(crate) fn quiet_functions<'m>(bodies: &[Body<'m>]) -> HashSet<Function<'m>> 
                 Act::Call(call) => match call.target {
                     Target::Defined(callee) => callers.entry(callee).or_default().push(body.function),
                     Target::Assembly => {}
-                    Target::External(_) | Target::Indirect | Target::Intrinsic(_) => is_loud = true,
+                    Target::Intrinsic(_) => is_loud |= call.ranges.iter().any(|range| !private.contains(&range.address)),
+                    Target::External(_) | Target::Indirect => is_loud = true,
                 },
-                Act::Access(_) => is_loud = true,
+                Act::Access(touch) => is_loud |= !private.contains(&touch.address),
                 Act::Block | Act::Return(_) | Act::Stop(_) => {}
             }
         }

@@ -1,12 +1,10 @@
 //! Functions: names, bodies, what makes them odd, ways out.
 
-use std::ffi::c_void;
-
 use inkwell::llvm_sys::core;
 use inkwell::llvm_sys::prelude::LLVMValueRef;
 
 use super::handles::{Block, Function, Instruction, Type, Value};
-use super::shim;
+use super::shim::{self, push};
 
 impl<'m> Function<'m> {
     fn value(self) -> Value<'m> {
@@ -51,6 +49,11 @@ impl<'m> Function<'m> {
         self.blocks().flat_map(Block::instructions)
     }
 
+    /// Whether all its uses in the module are direct calls.
+    pub(crate) fn is_only_called(self) -> bool {
+        llvm!(shim::atomfix_is_only_called(self.raw)) != 0
+    }
+
     /// Whether it calls a function that may return twice (`setjmp`, `vfork`).
     pub(crate) fn calls_returning_twice(self) -> bool {
         llvm!(shim::atomfix_returns_twice(self.raw)) != 0
@@ -64,13 +67,8 @@ impl<'m> Function<'m> {
     /// Makes every way out by exception end in a `resume` and gives all `ret`s and `resume`s. Turns calls into invokes:
     /// **handles of the function's calls are dead afterwards**, so this comes last.
     pub(crate) fn ways_out(self) -> Vec<Instruction<'m>> {
-        extern "C" fn report(context: *mut c_void, end: LLVMValueRef) {
-            // SAFETY: the shim hands the pointer below back, while `ends` is alive and not otherwise in use.
-            let ends = unsafe { &mut *context.cast::<Vec<LLVMValueRef>>() };
-            ends.push(end);
-        }
         let mut ends: Vec<LLVMValueRef> = Vec::new();
-        llvm!(shim::atomfix_ways_out(self.raw, report, (&raw mut ends).cast()));
+        llvm!(shim::atomfix_ways_out(self.raw, push, (&raw mut ends).cast()));
         ends.into_iter().map(Instruction::new).collect()
     }
 }

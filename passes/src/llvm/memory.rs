@@ -2,6 +2,8 @@
 
 use std::ffi::c_char;
 
+use inkwell::llvm_sys::prelude::LLVMValueRef;
+
 use super::handles::{Instruction, Value};
 use super::module::Module;
 use super::reading::c_text;
@@ -55,6 +57,14 @@ impl<'m> Value<'m> {
     /// Whether a pointer may become known outside the function (LLVM's capture analysis: no is a proof).
     pub(crate) fn may_be_captured(self) -> bool {
         llvm!(shim::atomfix_captured(self.raw)) != 0
+    }
+
+    /// The parameters of functions with known bodies that the pointer is handed to, if that is the only way in which it leaves
+    /// its function; `None` if it may leave otherwise.
+    pub(crate) fn handed_to(self) -> Option<Vec<Self>> {
+        let mut handed: Vec<LLVMValueRef> = Vec::new();
+        let escapes = llvm!(shim::atomfix_escapes(self.raw, shim::push, (&raw mut handed).cast())) != 0;
+        (!escapes).then(|| handed.into_iter().map(Self::new).collect())
     }
 
     /// Whether a parameter points to a copy made for this call.

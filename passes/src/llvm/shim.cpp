@@ -35,6 +35,34 @@ Instruction *firstInsertionPoint(BasicBlock &block) {
   return it == block.end() ? nullptr : &*it;
 }
 
+/// Where a pointer may leave a function other than to the parameter of a function whose body is known.
+struct Escape final : CaptureTracker {
+  bool escapes = false;
+  void (*handed)(void *, LLVMValueRef);
+  void *context;
+
+  Escape(void (*handed)(void *, LLVMValueRef), void *context) : handed(handed), context(context) {}
+
+  void tooManyUses() override { escapes = true; }
+
+  Action captured(const Use *use, UseCaptureInfo info) override {
+    // An address alone (of a comparison) lets nobody reach the object.
+    if ((info.UseCC & CaptureComponents::Provenance) == CaptureComponents::None)
+      return Continue;
+    const auto *call = dyn_cast<CallBase>(use->getUser());
+    if (call && call->isArgOperand(use)) {
+      const Function *callee = call->getCalledFunction();
+      unsigned index = call->getArgOperandNo(use);
+      if (callee && !callee->isDeclaration() && !callee->isInterposable() && index < callee->arg_size()) {
+        handed(context, wrap(callee->getArg(index)));
+        return ContinueIgnoringReturn;
+      }
+    }
+    escapes = true;
+    return Stop;
+  }
+};
+
 } // namespace
 
 extern "C" {
@@ -148,6 +176,17 @@ size_t atomfix_underlying_objects(LLVMValueRef pointer, LLVMValueRef *out, size_
 }
 
 LLVMBool atomfix_has_byval(LLVMValueRef argument) { return cast<Argument>(unwrap(argument))->hasByValAttr(); }
+
+/// Whether a pointer may leave its function other than as an argument to a function whose body is in the module; reports
+/// the parameters that it is handed to. A returned pointer leaves.
+LLVMBool atomfix_escapes(LLVMValueRef pointer, void (*handed)(void *, LLVMValueRef), void *context) {
+  Escape escape(handed, context);
+  PointerMayBeCaptured(unwrap(pointer), &escape, /*MaxUsesToExplore=*/2000);
+  return escape.escapes;
+}
+
+/// Whether a function is only ever called directly, as far as its module shows.
+LLVMBool atomfix_is_only_called(LLVMValueRef function) { return !unwrap<Function>(function)->hasAddressTaken(); }
 
 LLVMBool atomfix_returns_twice(LLVMValueRef function) { return unwrap<Function>(function)->callsFunctionThatReturnsTwice(); }
 

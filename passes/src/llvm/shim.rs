@@ -54,8 +54,15 @@ pub(super) struct Position {
     pub(super) column: c_uint,
 }
 
-/// Called with its context and an instruction.
+/// Called with its context and a value.
 pub(super) type Report = extern "C" fn(*mut c_void, LLVMValueRef);
+
+/// The `Report` whose context is a `Vec<LLVMValueRef>` that is not otherwise in use during the call: keeps the values.
+pub(super) extern "C" fn push(context: *mut c_void, value: LLVMValueRef) {
+    // SAFETY: callers of the shim pass a pointer to such a vector, which outlives the call (see above).
+    let values = unsafe { &mut *context.cast::<Vec<LLVMValueRef>>() };
+    values.push(value);
+}
 
 unsafe extern "C" {
     pub(super) fn atomfix_step(module: LLVMModuleRef, pointer: LLVMValueRef, out: *mut Step) -> LLVMBool;
@@ -65,6 +72,8 @@ unsafe extern "C" {
     pub(super) fn atomfix_captured(pointer: LLVMValueRef) -> LLVMBool;
     pub(super) fn atomfix_underlying_objects(pointer: LLVMValueRef, out: *mut LLVMValueRef, room: usize) -> usize;
     pub(super) fn atomfix_has_byval(argument: LLVMValueRef) -> LLVMBool;
+    pub(super) fn atomfix_escapes(pointer: LLVMValueRef, handed: Report, context: *mut c_void) -> LLVMBool;
+    pub(super) fn atomfix_is_only_called(function: LLVMValueRef) -> LLVMBool;
     pub(super) fn atomfix_returns_twice(function: LLVMValueRef) -> LLVMBool;
     pub(super) fn atomfix_split_indirect_edges(function: LLVMValueRef) -> LLVMBool;
     pub(super) fn atomfix_block_start(block: LLVMBasicBlockRef) -> LLVMValueRef;

@@ -6,8 +6,8 @@
 //! it. Program locks never move. This is repeated until no cycle is left; every round adds constraints over finitely many nodes.
 //!
 //! Where hoisting cannot help, because the longer region could wait for a peer or lies in a function that is left alone, or where one
-//! lock would need more extra acquisitions than `Config::hoists`, pairs are refused instead: first those whose region takes the
-//! other lock, and in the end all pairs of the variable. Locks are never merged.
+//! lock would need more extra acquisitions than `Config::hoists`, pairs are refused instead: those that span most acquisitions on
+//! cycles, those of the lock whose region takes the other one, and in the end all pairs of the variable. Locks are never merged.
 //! Cycles of program locks alone are reported and left as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,9 +50,25 @@ pub fn resolve(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, pairs: &[Admitte
     loop {
         match attempt(facts, order_facts, config, &mut resolution) {
             Ok(()) => return resolution,
-            Err(stuck) => stuck.iter().for_each(|stuck| give_up(&mut resolution, stuck)),
+            Err(Setback::Stuck(stuck)) => stuck.iter().for_each(|stuck| give_up(&mut resolution, stuck)),
+            Err(Setback::Dear(worst)) => {
+                let why = format!(
+                    "it spans too many other locks: freedom from deadlock would take more than {} extra acquisitions",
+                    config.hoists
+                );
+                resolution.pairs.retain(|pair| !worst.contains(pair));
+                resolution.refused.extend(worst.into_iter().map(|pair| (pair, why.clone())));
+            }
         }
     }
+}
+
+/// Why an attempt has to begin again with fewer pairs.
+enum Setback {
+    /// Hoisting cannot resolve these.
+    Stuck(Vec<Stuck>),
+    /// Some lock would need too many extra acquisitions; these pairs have most to do with it.
+    Dear(Vec<AdmittedPair>),
 }
 
 /// What hoisting could not resolve: the lock that cannot move, where it would be taken otherwise, and why not.
@@ -78,7 +94,7 @@ fn give_up(resolution: &mut Resolution, stuck: &Stuck) {
     resolution.refused.extend(gone.into_iter().map(|pair| (pair, why.clone())));
 }
 
-fn attempt(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, config: &Config, resolution: &mut Resolution) -> Result<(), Vec<Stuck>> {
+fn attempt(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, config: &Config, resolution: &mut Resolution) -> Result<(), Setback> {
     let placements = Placements { constraints: constraints(&resolution.pairs), ..Placements::default() };
     let demands = demands(
         facts.accesses,
@@ -103,11 +119,12 @@ fn attempt(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, config: &Config, res
         }
         let dear = too_dear(&graph, &ours, &rank, &counts, config);
         if !dear.is_empty() {
-            return Err(dear);
+            let worst = worst(&graph, &ours, &resolution.pairs);
+            return Err(if worst.is_empty() { Setback::Stuck(dear) } else { Setback::Dear(worst) });
         }
         let (hoists, stuck) = hoists(facts, order_facts, &placements, &graph, &ours, &rank);
         if !stuck.is_empty() {
-            return Err(stuck);
+            return Err(Setback::Stuck(stuck));
         }
         let mut changed: BTreeSet<Spot> = BTreeSet::new();
         for (spot, constraint) in hoists {
@@ -121,7 +138,7 @@ fn attempt(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, config: &Config, res
         if changed.is_empty() {
             let culprit = ours.iter().flatten().find_map(|edge| violates(edge, &rank)).or_else(|| resolution.order.first().copied());
             let why = "an earlier acquisition leaves the cycle in place".to_owned();
-            return Err(culprit.into_iter().map(|variable| stuck_at(&graph, &ours, variable, why.clone())).collect());
+            return Err(Setback::Stuck(culprit.into_iter().map(|variable| stuck_at(&graph, &ours, variable, why.clone())).collect()));
         }
         placements = place_all(facts.flows, facts.calls, placements, &demands, &changed);
     }
@@ -145,6 +162,26 @@ fn too_dear(
     let total = |variable: &VariableId, more: usize| counts.get(variable).copied().unwrap_or_default() + more;
     let dear = wanted.into_iter().filter(|(variable, witnesses)| total(variable, witnesses.len()) > config.hoists);
     dear.map(|(variable, _)| stuck_at(graph, cycles, variable, why())).collect()
+}
+
+/// The quarter of the pairs, at least one, that hold their locks at most acquisitions on cycles; none if no pair does.
+fn worst(graph: &OrderGraph, cycles: &[Vec<Edge>], pairs: &[AdmittedPair]) -> Vec<AdmittedPair> {
+    let mut spans: BTreeMap<Spot, BTreeMap<NodeId, usize>> = BTreeMap::new();
+    for edge in cycles.iter().flatten() {
+        let LockKey::Injected(held) = edge.held else { continue };
+        for witness in &graph.edges[edge] {
+            *spans.entry((held, witness.function)).or_default().entry(witness.at).or_default() += 1;
+        }
+    }
+    let blame = |pair: &AdmittedPair| -> usize {
+        let at = spans.get(&(pair.variable, pair.function)).into_iter().flatten();
+        let covers = |node: NodeId| node == pair.head || node == pair.tail || pair.interior.contains(node);
+        at.filter(|(node, _)| covers(**node)).map(|(_, count)| count).sum()
+    };
+    let mut blamed: Vec<(usize, &AdmittedPair)> = pairs.iter().map(|pair| (blame(pair), pair)).filter(|(blame, _)| *blame > 0).collect();
+    blamed.sort_by_key(|(blame, pair)| (core::cmp::Reverse(*blame), pair.seen, pair.variable, pair.function, pair.head, pair.tail));
+    let quarter = blamed.len().div_ceil(4);
+    blamed.into_iter().take(quarter).map(|(_, pair)| pair.clone()).collect()
 }
 
 /// The constraints that would turn every violating acquisition of the cycles around, and the variables for which one cannot be had.

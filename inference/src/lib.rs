@@ -33,5 +33,5 @@ pub mod check;
 
 pub mod pipeline;
 
-pub use pipeline::{Config, Inferred, Reads, infer};
+pub use pipeline::{Config, Inferred, Reads, check_plan, infer};
 pub use statistics::Statistics;

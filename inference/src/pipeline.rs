@@ -117,7 +117,22 @@ fn program_cycle(cycle: &[Edge], locks: &ProgramLocks) -> String {
     let held = cycle.iter().filter_map(|edge| if let LockKey::Program(lock) = edge.held { Some(lock) } else { None });
     let names: BTreeSet<String> = held.map(|lock| locks.name(lock).to_string()).collect();
     let names: Vec<String> = names.into_iter().collect();
-    format!("the program may deadlock by itself: it takes these in more than one order: {}", names.join("; "))
+    format!(
+        "the program takes {} of its own locks in more than one order, as far as their classes tell: {}; left as they are",
+        names.len(),
+        names.join(", ")
+    )
+}
+
+/// Checks a plan that people have edited. A lock is known by the name of its variable.
+#[must_use]
+pub fn check_plan(program: &Program, evidence: &Evidence, plan: &Plan) -> Certificate {
+    let variables = Variables::of(program, evidence);
+    let named =
+        |name: &str| variables.iter().find(|(_, variable)| variable.to_string() == name).map(|(_, variable)| variable.places.clone());
+    // A lock of an unknown variable is reported as such: the list ends before it.
+    let protects: Vec<_> = plan.locks.iter().map_while(|lock| named(&lock.variable)).collect();
+    check(program, plan, &protects)
 }
 
 /// What a user must know about the result.

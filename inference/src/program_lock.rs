@@ -34,8 +34,8 @@ pub enum ProgramLock {
 impl fmt::Display for ProgramLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::At(place) => write!(f, "the program's lock {place}"),
-            Self::Behind => f.write_str("the program's locks behind pointers"),
+            Self::At(place) => write!(f, "{place}"),
+            Self::Behind => f.write_str("those behind pointers"),
         }
     }
 }

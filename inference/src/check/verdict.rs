@@ -51,7 +51,7 @@ pub fn check(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Ce
         );
         let wait: Wait = ((held, held_mode), (wanted, wanted_mode));
         if is_the_programs(&wait) {
-            limits.push(format!("the program may deadlock by itself: {text}"));
+            limits.push(format!("the program's own order of locks, left as it is: {text}"));
         } else {
             wrong.push(format!("part of a circle: {text}"));
         }

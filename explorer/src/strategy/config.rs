@@ -9,6 +9,7 @@ use super::budget::Budget;
 use super::depth_first::{DepthFirst, Extent};
 use super::dpor::Dpor;
 use super::iterative::{Iterative, Preemptions};
+use super::pairs::Pairs;
 use super::pct::{DEEPEST, Pct};
 use super::portfolio::Portfolio;
 use super::pos::Pos;
@@ -39,6 +40,8 @@ pub enum Name {
     SleepSets,
     /// `dpor`: optimal dynamic partial order reduction.
     Dpor,
+    /// `pairs`: each conflicting pair of places in a schedule of its own.
+    Pairs,
     /// `random`: the random walk.
     Random,
     /// `pct:D`: probabilistic concurrency testing for failures of depth D.
@@ -58,7 +61,7 @@ pub enum Name {
 const USUAL_DEPTH: u32 = 3;
 
 /// Each name, for messages.
-pub const NAMES: &[&str] = &["dfs", "delay", "sleep", "dpor", "random", "pct:D", "pos", "weighted", "portfolio"];
+pub const NAMES: &[&str] = &["dfs", "delay", "sleep", "dpor", "pairs", "random", "pct:D", "pos", "weighted", "portfolio"];
 
 impl Config {
     /// The strategy.
@@ -69,6 +72,7 @@ impl Config {
             Name::Delays => Box::new(Iterative::by_delays(self.preemptions)),
             Name::SleepSets => Box::new(DepthFirst::new(Extent::SleepSets)),
             Name::Dpor => Box::new(Dpor::new()),
+            Name::Pairs => Box::new(Pairs::new()),
             Name::Random => Box::new(RandomWalk::new(self.seed)),
             Name::Pct { depth } => Box::new(Pct::new(self.seed, depth)),
             Name::Pos => Box::new(Pos::new(self.seed)),
@@ -87,7 +91,7 @@ impl Name {
     #[must_use]
     pub fn ends(self) -> bool {
         match self {
-            Self::DepthFirst | Self::Delays | Self::SleepSets | Self::Dpor => true,
+            Self::DepthFirst | Self::Delays | Self::SleepSets | Self::Dpor | Self::Pairs => true,
             Self::Random | Self::Pct { .. } | Self::Pos | Self::Weighted | Self::Portfolio => false,
         }
     }
@@ -100,6 +104,7 @@ impl fmt::Display for Name {
             Self::Delays => f.write_str("delay"),
             Self::SleepSets => f.write_str("sleep"),
             Self::Dpor => f.write_str("dpor"),
+            Self::Pairs => f.write_str("pairs"),
             Self::Random => f.write_str("random"),
             Self::Pct { depth } => write!(f, "pct:{depth}"),
             Self::Pos => f.write_str("pos"),
@@ -134,6 +139,7 @@ impl FromStr for Name {
             ("delay", "") => Ok(Self::Delays),
             ("sleep", "") => Ok(Self::SleepSets),
             ("dpor", "") => Ok(Self::Dpor),
+            ("pairs", "") => Ok(Self::Pairs),
             ("random", "") => Ok(Self::Random),
             ("pos", "") => Ok(Self::Pos),
             ("weighted", "") => Ok(Self::Weighted),
@@ -159,6 +165,7 @@ mod tests {
             Name::Delays,
             Name::SleepSets,
             Name::Dpor,
+            Name::Pairs,
             Name::Random,
             Name::Pct { depth: 5 },
             Name::Pos,
@@ -175,7 +182,7 @@ mod tests {
         }
         assert_eq!(
             BadName.to_string(),
-            "no strategy has this name; there are dfs, delay, sleep, dpor, random, pct:D, pos, weighted, portfolio"
+            "no strategy has this name; there are dfs, delay, sleep, dpor, pairs, random, pct:D, pos, weighted, portfolio"
         );
     }
 }

@@ -30,6 +30,7 @@ pub mod config;
 pub mod depth_first;
 pub mod dpor;
 pub mod iterative;
+pub mod pairs;
 pub mod pct;
 pub mod portfolio;
 pub mod pos;

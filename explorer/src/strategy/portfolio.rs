@@ -1,8 +1,8 @@
 //! Several strategies by turns: what one is bad at, another is good at, and nobody knows beforehand.
 //!
-//! First schedules without and with one preemption, which hold most failures. Then, by turns in fixed shares: schedules with
-//! two and three preemptions, partial order sampling, PCT, the weighted walk, and the complete search, which on a small
-//! program comes to its end and so ends everything.
+//! First each conflicting pair of places in a schedule of its own, which shows most failures. Then, by turns in fixed shares:
+//! the rest of the pairs, schedules with up to three preemptions, partial order sampling, PCT, the weighted walk, and the
+//! complete search, which on a small program comes to its end and so ends everything.
 //!
 //! Turns follow from counts alone, so a portfolio repeats itself as its members do.
 
@@ -15,13 +15,14 @@ use model::report::Coverage;
 
 use super::dpor::Dpor;
 use super::iterative::{Iterative, Preemptions};
+use super::pairs::Pairs;
 use super::pct::Pct;
 use super::pos::Pos;
 use super::replay::Divergence;
 use super::weighted::Weighted;
 use super::{Choice, Counts, Ending, Outcome, Pick, Point, Step, Strategy};
 
-/// How many executions the search with at most one preemption has to itself.
+/// How many executions the search by pairs has to itself.
 const ALONE: u64 = 500;
 
 /// Several strategies by turns.
@@ -31,8 +32,7 @@ pub struct Portfolio {
     current: usize,
     /// Executions of the current exploration.
     counts: Counts,
-    /// The best of what members cover that have come to their end.
-    covered: Option<Coverage>,
+    /// Whether a member has covered everything.
     complete: bool,
 }
 
@@ -50,19 +50,20 @@ impl Portfolio {
     pub fn new(seed: u64) -> Self {
         let member = |strategy: Box<dyn Strategy>, share| Member { strategy, share, turns: 0, done: false };
         let members = alloc::vec![
+            member(Box::new(Pairs::new()), 2),
             member(Box::new(Iterative::new(Preemptions::AtMost(3))), 2),
             member(Box::new(Pos::new(seed)), 2),
             member(Box::new(Pct::new(seed.wrapping_add(1), 3)), 2),
             member(Box::new(Weighted::new(seed.wrapping_add(2))), 1),
             member(Box::new(Dpor::new()), 3),
         ];
-        Self { members, current: 0, counts: Counts::default(), covered: None, complete: false }
+        Self { members, current: 0, counts: Counts::default(), complete: false }
     }
 
     /// The member with the fewest turns for its share; the first one has some to itself.
     fn next(&self) -> Option<usize> {
         let first = &self.members[0];
-        if !first.done && first.turns < ALONE && !matches!(first.strategy.coverage(), Coverage::Preemptions(1..)) {
+        if !first.done && first.turns < ALONE {
             return Some(0);
         }
         let waiting = self.members.iter().enumerate().filter(|(_, member)| !member.done);
@@ -87,11 +88,7 @@ impl Strategy for Portfolio {
                 return true;
             }
             member.done = true;
-            let coverage = member.strategy.coverage();
-            self.complete |= coverage == Coverage::All;
-            if self.complete || self.covered.is_none() {
-                self.covered = Some(coverage);
-            }
+            self.complete |= member.strategy.coverage() == Coverage::All;
         }
         false
     }
@@ -125,12 +122,11 @@ impl Strategy for Portfolio {
     }
 
     fn coverage(&self) -> Coverage {
-        let bounded = self.members.first().map(|first| first.strategy.coverage());
-        let bounded = bounded.filter(|coverage| matches!(coverage, Coverage::Preemptions(_)));
-        match self.covered {
-            Some(Coverage::All) => Coverage::All,
-            _ => bounded.unwrap_or(Coverage::Partial(self.counts.schedules)),
+        if self.complete {
+            return Coverage::All;
         }
+        let mut covered = self.members.iter().map(|member| member.strategy.coverage());
+        covered.find(|coverage| matches!(coverage, Coverage::Preemptions(_))).unwrap_or(Coverage::Partial(self.counts.schedules))
     }
 
     fn divergence(&self) -> Option<Divergence> {

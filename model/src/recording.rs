@@ -131,6 +131,8 @@ pub enum Drop {
     TooManyHolds,
     /// A thread's serial numbers began anew.
     SerialRestart,
+    /// Recording paused in hot code where nothing new was met.
+    Paused,
     /// The order of one access was not certain: its thread ended, or was thrown out of it by a signal handler.
     Unordered,
 }
@@ -143,7 +145,7 @@ pub const DROPS: usize = Drop::ALL.len();
 
 impl Drop {
     /// All, in file order.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::WithinOneCall,
         Self::NoCommonActivation,
         Self::CallForgotten,
@@ -156,6 +158,7 @@ impl Drop {
         Self::TooManyThreads,
         Self::TooManyHolds,
         Self::SerialRestart,
+        Self::Paused,
         Self::Unordered,
     ];
 
@@ -175,6 +178,7 @@ impl Drop {
             Self::TooManyThreads => "threads beyond the number that can be told apart",
             Self::TooManyHolds => "locks beyond the number one thread may hold",
             Self::SerialRestart => "restarts of a thread's serial numbers",
+            Self::Paused => "pauses in hot code where nothing new was seen",
             Self::Unordered => "accesses of uncertain order",
         }
     }

@@ -85,11 +85,11 @@ fn mask(bits: u64) -> Mask {
 }
 
 fn pack_owned(mask: Mask, access: Access) -> u64 {
-    u64::from(mask.0) | u64::from(access.site.0) << 8 | access.at.0 << (8 + SITE_BITS)
+    u64::from(mask.0) | u64::from(access.site.0) << 8 | access.at.number() << (8 + SITE_BITS)
 }
 
 fn unpack_owned(bits: u64) -> (Mask, Access) {
-    (mask(bits), Access { site: site(bits >> 8), at: Serial(bits >> (8 + SITE_BITS)) })
+    (mask(bits), Access { site: site(bits >> 8), at: Serial::new(bits >> (8 + SITE_BITS)) })
 }
 
 /// A word of a page that one thread owns.
@@ -155,11 +155,11 @@ impl SlotCell<'_> {
             _ => Atomicity::None,
         };
         let thread = ThreadNumber((low >> 8 & 0xfff) as u16);
-        Slot { bytes: mask(low), thread, access: Access { site: site(high), at: Serial(low >> 20 & SERIAL) }, since }
+        Slot { bytes: mask(low), thread, access: Access { site: site(high), at: Serial::new(low >> 20 & SERIAL) }, since }
     }
 
     pub(crate) fn store(&self, slot: Slot) {
-        let low = u64::from(slot.bytes.0) | u64::from(slot.thread.0) << 8 | slot.access.at.0 << 20;
+        let low = u64::from(slot.bytes.0) | u64::from(slot.thread.0) << 8 | slot.access.at.number() << 20;
         let since = match slot.since {
             Atomicity::Exclusive => 0,
             Atomicity::Read => 1,
@@ -249,8 +249,8 @@ pub(crate) fn put(slots: &mut impl Slots, new: Slot) -> Room {
         } else if (Slot { bytes: new.bytes, ..slot }) == new {
             slots.slot(n).store(Slot { bytes: slot.bytes.or(new.bytes), ..new });
             return Room::Enough;
-        } else if slot.access.at.0 < oldest.1 {
-            oldest = (n, slot.access.at.0);
+        } else if slot.access.at.number() < oldest.1 {
+            oldest = (n, slot.access.at.number());
         }
     }
     let count = slots.count();

@@ -11,17 +11,33 @@
 //! Not handled: a signal handler's frames count as called by whatever it interrupted; one on a stack of its own makes the
 //! interrupted frames look dead, and what was accessed before is then without a common activation.
 
+use core::num::NonZeroU64;
+
 use model::ids::SiteKey;
 use model::recording::Drop;
 
 /// A point in the life of one thread. Fits `Serial::BITS`, so that it fits a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Serial(pub(crate) u64);
+pub(crate) struct Serial(NonZeroU64);
 
 impl Serial {
     /// Serials are below 2 to this power.
     pub(crate) const BITS: u32 = 34;
     const LAST: u64 = (1 << Self::BITS) - 1;
+
+    /// The first serial is 1.
+    #[inline]
+    pub(crate) const fn new(number: u64) -> Self {
+        match NonZeroU64::new(number) {
+            Some(number) => Self(number),
+            None => Self(NonZeroU64::MIN),
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn number(self) -> u64 {
+        self.0.get()
+    }
 }
 
 /// The stack pointer of a hook's caller, or an address on a stack.
@@ -40,7 +56,7 @@ struct Call {
 }
 
 impl Call {
-    const NONE: Self = Self { site: SiteKey(0), at: Serial(0), entered: None, returned: None };
+    const NONE: Self = Self { site: SiteKey(0), at: Serial(NonZeroU64::MIN), entered: None, returned: None };
 
     fn contains(&self, serial: Serial) -> bool {
         self.entered.is_some_and(|entered| entered <= serial) && self.returned.is_none_or(|returned| serial < returned)
@@ -48,9 +64,9 @@ impl Call {
 }
 
 /// Calls that are remembered for each activation.
-const RING: usize = 16;
+const RING: usize = 64;
 /// Activations that are followed.
-const DEPTH: usize = 1 << 14;
+const DEPTH: usize = 1 << 13;
 
 /// One activation.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +83,21 @@ struct Frame {
 }
 
 impl Frame {
+    /// The last remembered call that was made before or at this serial.
+    fn last_call_at(&self, serial: Serial) -> Option<&Call> {
+        let (mut low, mut high) = (self.made.saturating_sub(RING as u64), self.made);
+        // invariant: calls below `low` were made at or before the serial, those from `high` on after it.
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.calls[slot(middle)].at <= serial {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        (low > self.made.saturating_sub(RING as u64)).then(|| &self.calls[slot(low - 1)])
+    }
+
     fn last(&mut self) -> Option<&mut Call> {
         self.made.checked_sub(1).map(|last| &mut self.calls[slot(last)])
     }
@@ -110,14 +141,14 @@ impl Frames {
     /// Now.
     #[inline]
     pub(crate) fn now(&self) -> Serial {
-        Serial(self.serial)
+        Serial::new(self.serial)
     }
 
     /// Draws a serial.
     #[inline]
     pub(crate) fn tick(&mut self) -> Serial {
         self.serial += 1;
-        Serial(self.serial)
+        Serial::new(self.serial)
     }
 
     /// Begins anew when serials run out: earlier accesses are then without a common activation, or in the future.
@@ -205,9 +236,11 @@ impl Frames {
         }
     }
 
-    /// Where the innermost activation called last: whence a library function was called that allocates.
-    pub(crate) fn last_call(&mut self) -> Option<SiteKey> {
-        self.top().and_then(Frame::last).map(|call| call.site)
+    /// Forgets all activations, after a time in which they were not followed.
+    pub(crate) fn resume(&mut self) -> Serial {
+        self.depth = 0;
+        self.beyond = false;
+        self.tick()
     }
 
     /// The frontier of an access at `first` and one that happens now.
@@ -224,8 +257,7 @@ impl Frames {
         let innermost = alive.checked_sub(1).filter(|_| first <= self.now()).ok_or(Drop::NoCommonActivation)?;
         let frame = &self.frames[innermost];
         let oldest = frame.made.saturating_sub(RING as u64);
-        let mut calls = (oldest..frame.made).rev().map(|number| &frame.calls[slot(number)]);
-        let before = calls.find(|call| call.at <= first);
+        let before = frame.last_call_at(first);
         let head = match before {
             Some(call) if call.contains(first) => End::Call(call.site),
             Some(_) => End::Access,

@@ -4,7 +4,7 @@
 //! Read in this order: `frame` (activations and the frontier), `cell` (the last accesses to one word), `shadow` (from
 //! addresses to cells; ownership; stripes), `hold` (lock instances), `order` (happens-before), `thread` (what belongs to one thread), `observe` (Fig. 5),
 //! `recorder` (events in, observations out; tested as ordinary Rust), `table` and `mapping` (where observations go),
-//! `process` (start, fork, end), `doors` and `interpose` (the symbols that the program sees), `sys` (the kernel).
+//! `pace` and `perturb` (pauses, delays), `process` (start, fork, end), `doors` and `interpose` (the symbols that the program sees), `sys` (the kernel).
 //!
 //! Silent, keeps `errno`, never calls the allocator, tolerates signals at any instruction. Not handled: static executables,
 //! coroutines that switch stacks, memory that is unmapped and mapped again without `malloc`.
@@ -29,6 +29,7 @@ mod recorder;
 mod mapping;
 mod table;
 
+mod pace;
 mod perturb;
 mod process;
 

@@ -39,7 +39,7 @@ impl Findings for Observer<'_> {
     fn own(&mut self, earlier: Access, since: Atomicity, shared: bool) {
         let same_execution = self.repeats == Repeats::LibraryCall && earlier == self.now;
         let observation = Some((earlier, since, shared));
-        if !same_execution && self.last != observation {
+        if !same_execution && self.last != observation && self.thread.remembers(earlier) {
             self.last = observation;
             self.recorder.observe(self.thread, (earlier, self.now.site), self.rw, since, shared);
         }
@@ -98,7 +98,9 @@ impl Recorder {
         }
         let pair = self.pairs.at(entry.index);
         if since < entry.atomicity {
-            pair.atomicity.fetch_min(since as u32, Ordering::Relaxed);
+            if pair.atomicity.fetch_min(since as u32, Ordering::Relaxed) > since as u32 {
+                self.pace.news();
+            }
             entry.atomicity = since;
         }
         if locks != entry.met {
@@ -129,6 +131,7 @@ impl Recorder {
         let hash = mix(mix(head << 32 | tail).wrapping_add(first << 32 | second));
         let is = |pair: &Pair| sites.iter().zip(&pair.sites).all(|(site, stored)| site.0 == stored.load(Ordering::Relaxed));
         let fill = |pair: &Pair| {
+            self.pace.news();
             sites.iter().zip(&pair.sites).for_each(|(site, stored)| stored.store(site.0, Ordering::Relaxed));
             pair.atomicity.store(Atomicity::Exclusive as u32, Ordering::Relaxed);
             pair.locks.store(locks.0, Ordering::Relaxed);

@@ -33,13 +33,13 @@ impl Clock {
     /// Whether an access of another thread happens before now.
     #[inline]
     pub(crate) fn covers(&self, thread: ThreadNumber, at: Serial) -> bool {
-        self.0.get(usize::from(thread.0)).is_some_and(|&upto| at.0 < upto)
+        self.0.get(usize::from(thread.0)).is_some_and(|&upto| at.number() < upto)
     }
 
     /// The thread's own serial is now this one.
     pub(crate) fn tick(&mut self, thread: ThreadNumber, now: Serial) {
         if let Some(own) = self.0.get_mut(usize::from(thread.0)) {
-            *own = now.0;
+            *own = now.number();
         }
     }
 }

@@ -10,6 +10,7 @@ use model::abi::ENV_RECORD;
 
 use crate::frame::StackAddress;
 use crate::mapping::{Identity, Mapping};
+use crate::pace::Pace;
 use crate::perturb::{Delay, Perturbation};
 use crate::recorder::Recorder;
 use crate::shadow::{Address, Public};
@@ -18,6 +19,7 @@ use crate::thread::{Region, Thread};
 
 /// A thread's state, and what others may see of it.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Local {
     pub(crate) public: Public,
     thread: UnsafeCell<Thread>,
@@ -28,8 +30,11 @@ unsafe impl Zeroed for Local {}
 // SAFETY: only the thread whose word points to it gets at the cell, through `inside`, which keeps it from doing so twice.
 unsafe impl Sync for Local {}
 
-/// Whose address is the word of a thread that is not recorded.
-static OFF: u8 = 0;
+/// Whose address is the word of a thread that is not recorded. The hooks write its `waited` and `last_call` like any other's.
+static OFF: Public = Public::new();
+
+/// The process's windows and pauses.
+pub(crate) static PACE: Pace = Pace::new();
 
 /// The process's recorder, once it has begun.
 static RECORDER: Once<Recorder> = Once::new();
@@ -57,7 +62,7 @@ pub(crate) fn current() -> Option<(&'static Recorder, &'static Local)> {
     if word.is_null() {
         return register();
     }
-    if core::ptr::eq(word, &raw const OFF) {
+    if core::ptr::eq(word, (&raw const OFF).cast()) {
         return None;
     }
     // SAFETY: neither null nor `OFF`, so it is the `Local` that `register` made, which is never unmapped.
@@ -128,14 +133,16 @@ pub(crate) fn perturb() {
     with(|_, thread, _| thread.perturbation.at_synchronization()).flatten().into_iter().for_each(Delay::wait);
 }
 
-/// As `with`, for a hook that knows its caller's stack pointer.
+/// As `with`, for a hook of recorded code, which knows its caller's stack pointer.
 #[inline]
-pub(crate) fn with_at<R>(stack: StackAddress, act: impl FnOnce(&'static Recorder, &mut Thread, &'static Public) -> R) -> Option<R> {
-    let (recorder, local) = current()?;
-    local.enter_at(recorder, stack)?;
-    let result = local.act(|thread| act(recorder, thread, &local.public));
-    local.leave();
-    Some(result)
+pub(crate) fn with_at(recorder: &'static Recorder, local: &'static Local, stack: StackAddress, act: impl FnOnce(&mut Thread)) {
+    if local.enter_at(recorder, stack).is_some() {
+        local.act(|thread| {
+            thread.resume(recorder.pace.window());
+            act(thread);
+        });
+        local.leave();
+    }
 }
 
 /// Runs C library functions that may change `errno`, and puts it back.
@@ -157,7 +164,7 @@ fn register() -> Option<(&'static Recorder, &'static Local)> {
 
 fn register_thread() -> Option<(&'static Recorder, &'static Local)> {
     // While this runs, events of this thread (allocations, above all) are not recorded.
-    sys::set_thread_word((&raw const OFF).cast_mut());
+    sys::set_thread_word((&raw const OFF).cast_mut().cast());
     let recorder = begin()?;
     let local = &sys::leak::<Local>(1)?[0];
     let number = recorder.add_thread(&local.public);
@@ -194,7 +201,7 @@ fn make() -> Option<&'static Recorder> {
     let (executable, slide) = executable()?;
     let (path, identity) = new_recording(&settings, slide);
     let mapping = Mapping::create(CStr::from_bytes_until_nul(&path).ok()?, identity)?;
-    let recorder = Recorder::new(mapping, executable, slide)?;
+    let recorder = Recorder::new(mapping, executable, slide, &PACE)?;
     let place = sys::pages(size_of::<Recorder>())?.cast::<Recorder>();
     // SAFETY: fresh pages of that size.
     unsafe { place.write(recorder) };
@@ -321,7 +328,7 @@ extern "C" fn thread_ends(round: *mut c_void) {
         recorder.release(thread, Address(usize::try_from(own).unwrap_or_default()));
         recorder.end_thread(thread, public);
     });
-    sys::set_thread_word((&raw const OFF).cast_mut());
+    sys::set_thread_word((&raw const OFF).cast_mut().cast());
 }
 
 unsafe extern "C" {
@@ -360,7 +367,7 @@ extern "C" fn forked() {
         local.public.inflight.store(0, Ordering::Relaxed);
         local.public.inside.store(0, Ordering::Release);
     } else {
-        sys::set_thread_word((&raw const OFF).cast_mut());
+        sys::set_thread_word((&raw const OFF).cast_mut().cast());
         STATE.store(OFF_STATE, Ordering::Relaxed);
         RECORDER.set(None);
     }

@@ -3,7 +3,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use model::ids::SiteKey;
+use model::ids::{FunctionKey, SiteKey};
 use model::pair::{Atomicity, Rw};
 use model::recording::{Drop, RANGE_LIMIT, SITE_CONCURRENT, Section};
 
@@ -13,6 +13,7 @@ use crate::hold::{Holding, Names, Protects};
 use crate::mapping::{Edge, Lock, Mapping, Pair, Set, Site};
 use crate::observe::{Observer, Repeats};
 use crate::order::{Clock, Order};
+use crate::pace::Pace;
 use crate::shadow::{Address, Held, Public, Shadow};
 use crate::table::{LockIndex, SetIndex, SiteIndex, Table, mix};
 use crate::thread::{Region, SiteEntry, Tally, Thread};
@@ -28,6 +29,7 @@ pub(crate) struct Recorder {
     pub(crate) sets: Table<Set>,
     pub(crate) shadow: Shadow,
     order: Order,
+    pub(crate) pace: &'static Pace,
     /// The executable's data, in which locks have names.
     executable: Region,
     slide: usize,
@@ -44,7 +46,8 @@ enum Naming {
 
 impl Recorder {
     /// Over a fresh recording.
-    pub(crate) fn new(mapping: Mapping, executable: Region, slide: usize) -> Option<Self> {
+    pub(crate) fn new(mapping: Mapping, executable: Region, slide: usize, pace: &'static Pace) -> Option<Self> {
+        pace.begin();
         let recorder = Self {
             mapping,
             sites: Table::new(mapping.sites(), mapping.count_of(Section::Sites))?,
@@ -54,6 +57,7 @@ impl Recorder {
             sets: Table::new(mapping.sets(), mapping.count_of(Section::Sets))?,
             shadow: Shadow::new()?,
             order: Order::new()?,
+            pace,
             executable,
             slide,
             threads: AtomicU32::new(0),
@@ -110,6 +114,9 @@ impl Recorder {
         if shared {
             self.shared_access(thread, key, rw);
         }
+        if self.pace.count(&mut thread.quiet, 1) {
+            self.drop_count(thread, Drop::Paused);
+        }
         held?;
         public.accessing.store(stack.0, Ordering::Relaxed);
         thread.pending = match held {
@@ -144,6 +151,9 @@ impl Recorder {
         let length = usize::try_from(length.min(RANGE_LIMIT)).unwrap_or(usize::MAX);
         if self.lines(&mut observer, public, address, length) {
             self.shared_access(thread, key, rw);
+        }
+        if self.pace.count(&mut thread.quiet, u32::try_from(length / 8).unwrap_or(u32::MAX)) {
+            self.drop_count(thread, Drop::Paused);
         }
     }
 
@@ -270,6 +280,7 @@ impl Recorder {
     #[cold]
     fn load_site(&self, thread: &mut Thread, key: SiteKey) -> Option<SiteIndex> {
         self.flush_site(thread.site_entry(key));
+        self.pace.meet(key.0);
         let found = self.sites.intern(
             mix(key.0),
             |site| site.key.load(Ordering::Relaxed) == key.0,
@@ -303,11 +314,19 @@ impl Recorder {
 
     /// An activation begins.
     #[inline]
-    pub(crate) fn enter(&self, thread: &mut Thread, frame: StackAddress, stack: StackAddress) {
+    pub(crate) fn enter(&self, thread: &mut Thread, frame: StackAddress, function: FunctionKey, stack: StackAddress) {
+        self.pace.meet(function.0);
         if thread.frames.restart_if_exhausted() {
             self.drop_count(thread, Drop::SerialRestart);
         }
         thread.frames.enter(frame, stack);
+    }
+
+    /// The activation is about to call.
+    #[inline]
+    pub(crate) fn call(&self, thread: &mut Thread, frame: StackAddress, site: SiteKey, stack: StackAddress) {
+        self.pace.meet(site.0);
+        thread.frames.call(frame, stack, site);
     }
 
     /// A lock was taken.
@@ -427,8 +446,9 @@ impl Recorder {
     }
 
     /// A heap block begins a new object.
-    pub(crate) fn allocate(&self, thread: &mut Thread, start: Address) {
-        let site = thread.frames.last_call().and_then(|key| self.call_site(thread, key));
+    pub(crate) fn allocate(&self, thread: &mut Thread, public: &Public, start: Address) {
+        let caller = public.last_call.load(Ordering::Relaxed);
+        let site = if caller == 0 { None } else { self.call_site(thread, SiteKey(caller)) };
         self.shadow.add_start(start, site);
     }
 
@@ -468,6 +488,7 @@ impl Recorder {
         self.pairs.after_fork();
         self.edges.after_fork();
         self.order.after_fork();
+        self.pace.begin();
         self.pairs.clear_index();
         self.edges.clear_index();
         thread.after_fork();

@@ -93,14 +93,32 @@ unsafe impl Zeroed for Page {}
 
 /// What others may see of a thread.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Public {
     /// The page whose words it may be touching; 0 for none.
     pub(crate) inflight: AtomicUsize,
     /// The stack pointer where it began the access that is happening; 0 for none.
     pub(crate) accessing: AtomicUsize,
+    /// Events since the last pause began.
+    pub(crate) waited: AtomicU32,
+    /// The site of its last call; 0 before the first.
+    pub(crate) last_call: AtomicU64,
     /// Whether it is in the recorder, or between the beginning and the end of an access. A signal handler that finds it set
     /// leaves the recorder alone: the interrupted code may hold a stripe.
     pub(crate) inside: AtomicU32,
+}
+
+impl Public {
+    /// Of a thread that is nowhere.
+    pub(crate) const fn new() -> Self {
+        Self {
+            inflight: AtomicUsize::new(0),
+            accessing: AtomicUsize::new(0),
+            waited: AtomicU32::new(0),
+            last_call: AtomicU64::new(0),
+            inside: AtomicU32::new(0),
+        }
+    }
 }
 
 // SAFETY: atomic integers.
@@ -117,12 +135,17 @@ pub(crate) struct Shadow {
     starts: Pool<Starts>,
     stripes: &'static [Stripe],
     threads: &'static [Once<Public>],
+    /// Pages that have blocks, and blocks beyond each one's first: these may be a quarter of those, and some more.
+    touched: AtomicUsize,
+    grown: AtomicUsize,
     /// Whether pages may be owned: whether all threads can be made to pass a barrier.
     ownership: bool,
 }
 
 const MIDDLE_BITS: u32 = 18;
 const TOP: usize = 1 << (47 - 12 - MIDDLE_BITS);
+/// Blocks beyond the first of pages that there may be in any case.
+const GROWN_ALWAYS: usize = 1 << 10;
 const STRIPES: usize = 1 << 12;
 
 #[derive(Debug)]
@@ -163,6 +186,8 @@ impl Shadow {
             starts: Pool::new()?,
             stripes: sys::leak(STRIPES)?,
             threads: sys::leak(ThreadNumber::COUNT)?,
+            touched: AtomicUsize::new(0),
+            grown: AtomicUsize::new(0),
             ownership: sys::barrier(Barrier::Register),
         })
     }
@@ -244,6 +269,7 @@ impl Shadow {
     #[cold]
     fn settle(&self, page: &'static Page, me: ThreadNumber) -> Option<()> {
         let _taken = page.lock.take();
+        self.touched.fetch_add(usize::from(page.owner.load(Ordering::Acquire) == 0), Ordering::Relaxed);
         match page.owner.load(Ordering::Acquire) {
             0 if self.ownership => {
                 page.owned.set(Some(self.owned.get()?));
@@ -349,13 +375,15 @@ impl Shadow {
             self.stop_owner(page, owner);
         }
         page.owner.store(0, Ordering::Release);
+        self.touched.fetch_sub(usize::from(owner != 0), Ordering::Relaxed);
         if let Some(block) = page.owned.get() {
             page.owned.set(None);
             block.clear();
             self.owned.put(block);
         }
-        for place in &page.shared {
+        for (n, place) in page.shared.iter().enumerate() {
             if let Some(block) = place.get() {
+                self.grown.fetch_sub(usize::from(n > 0), Ordering::Relaxed);
                 place.set(None);
                 block.clear();
                 self.shared.put(block);
@@ -483,9 +511,16 @@ impl Slots for WordSlots<'_> {
 
     fn grow(&mut self) -> bool {
         let Some(place) = self.page.shared.iter().find(|block| block.get().is_none()) else { return false };
+        let (grown, touched) = (self.shadow.grown.load(Ordering::Relaxed), self.shadow.touched.load(Ordering::Relaxed));
+        let first = self.page.shared[0].get().is_none();
+        if !first && grown >= GROWN_ALWAYS + touched / 4 {
+            return false;
+        }
         let Some(block) = self.shadow.shared.get() else { return false };
+        self.shadow.grown.fetch_add(usize::from(!first), Ordering::Relaxed);
         if !place.set_if_absent(block) {
             // The holder of another line of the page was faster.
+            self.shadow.grown.fetch_sub(usize::from(!first), Ordering::Relaxed);
             self.shadow.shared.put(block);
         }
         true

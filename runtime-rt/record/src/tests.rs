@@ -3,18 +3,20 @@
 //! A trace is a list of `THREAD EVENT ARGUMENTS`, separated by `;` or line ends. Variables and locks are names; `x.hi` is the upper
 //! half of the word `x`. A pair prints as `head tail first second ATOMICITY seen/shared {locks}`.
 
+use core::sync::atomic::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-use model::ids::{SiteKey, fnv1a};
+use model::ids::{FunctionKey, SiteKey, fnv1a};
 use model::pair::Rw;
 use model::recording::{self, RecordedLock, Recording};
 
 use crate::frame::StackAddress;
 use crate::hold::Holding;
 use crate::mapping::{Identity, Mapping};
+use crate::pace::Pace;
 use crate::process::Local;
 use crate::recorder::Recorder;
 use crate::shadow::Address;
@@ -80,11 +82,15 @@ impl Names {
     }
 }
 
+fn pace() -> &'static Pace {
+    &sys::leak::<Pace>(1).expect("memory")[0]
+}
+
 fn play(trace: &str) -> (Recording, Names) {
     let identity = Identity { run: [1, 2], seed: 3, slide: 0, process: 4 };
     let mapping = Mapping::anonymous(identity).expect("memory");
     let executable = Region { start: DATA, length: 0x10_0000 };
-    let recorder = Recorder::new(mapping, executable, 0).expect("memory");
+    let recorder = Recorder::new(mapping, executable, 0, pace()).expect("memory");
     let mut names = Names::default();
     let mut actors: BTreeMap<String, Actor> = BTreeMap::new();
     for event in trace.split([';', '\n']).map(str::trim).filter(|event| !event.is_empty()) {
@@ -130,7 +136,7 @@ fn apply(recorder: &Recorder, actor: &mut Actor, names: &mut Names, words: &[&st
     match *words {
         ["enter"] => {
             actor.depth += 1;
-            actor.local.act(|thread| recorder.enter(thread, actor.frame(), actor.stack()));
+            actor.local.act(|thread| recorder.enter(thread, actor.frame(), FunctionKey(1), actor.stack()));
         }
         ["leave"] => {
             actor.local.act(|thread| thread.frames.leave(actor.frame(), actor.stack()));
@@ -140,7 +146,8 @@ fn apply(recorder: &Recorder, actor: &mut Actor, names: &mut Names, words: &[&st
         ["vanish"] => actor.depth -= 1,
         ["call", site] => {
             let key = names.site(site);
-            actor.local.act(|thread| thread.frames.call(actor.frame(), actor.stack(), key));
+            public.last_call.store(key.0, Ordering::Relaxed);
+            actor.local.act(|thread| recorder.call(thread, actor.frame(), key, actor.stack()));
         }
         ["read", variable, site] => access(names, actor, variable, site, Rw::Read),
         ["write", variable, site] => access(names, actor, variable, site, Rw::Write),
@@ -167,7 +174,7 @@ fn apply(recorder: &Recorder, actor: &mut Actor, names: &mut Names, words: &[&st
         }
         ["allocate", variable] => {
             let start = Address(names.address(variable));
-            actor.local.act(|thread| recorder.allocate(thread, start));
+            actor.local.act(|thread| recorder.allocate(thread, public, start));
         }
         ["free", variable, length] => {
             let start = Address(names.address(variable));
@@ -321,7 +328,7 @@ fn without_a_common_activation_there_is_no_pair() {
 
 #[test]
 fn a_call_too_far_back_is_counted() {
-    let calls = "1 call g;".repeat(40);
+    let calls = "1 call g;".repeat(100);
     let trace = format!("1 enter; 1 call f; 1 enter; 1 read x a; 1 leave; {calls} 1 write x b");
     check(&trace, &[]);
     check_drops(&trace, &[(recording::Drop::CallForgotten, 1)]);
@@ -454,7 +461,7 @@ fn options_are_absent_when_zeroed() {
 #[test]
 fn a_forked_child_keeps_the_numbers_of_sites_and_begins_counting_anew() {
     let mapping = Mapping::anonymous(Identity { run: [1, 2], seed: 3, slide: 0, process: 4 }).expect("memory");
-    let recorder = Recorder::new(mapping, Region::default(), 0).expect("memory");
+    let recorder = Recorder::new(mapping, Region::default(), 0, pace()).expect("memory");
     let mut names = Names::default();
     let local = &sys::leak::<Local>(1).expect("memory")[0];
     recorder.add_thread(&local.public).expect("a number");

@@ -8,9 +8,10 @@ use model::pair::Atomicity;
 use model::recording::{DROPS, Drop};
 
 use crate::cell::{Access, ThreadNumber};
-use crate::frame::Frames;
+use crate::frame::{Frames, Serial};
 use crate::hold::Holds;
 use crate::order::Clock;
+use crate::pace::{Quiet, Window};
 use crate::perturb::Perturbation;
 use crate::shadow::{Address, Page, StripeNumber};
 use crate::sys::Zeroed;
@@ -111,6 +112,10 @@ pub(crate) struct Thread {
     pub(crate) pending: Option<StripeNumber>,
     /// The library call whose range was just read, so that what it writes next belongs to the same execution.
     pub(crate) range: Option<Access>,
+    /// The window that it last recorded in, and since when.
+    window: Option<Window>,
+    since: Option<Serial>,
+    pub(crate) quiet: Quiet,
     drops: [Tally; DROPS],
     sites: [SiteEntry; SITES],
     pairs: [PairEntry; PAIRS],
@@ -128,6 +133,22 @@ fn place(hash: u64, size: usize) -> usize {
 }
 
 impl Thread {
+    /// Begins to record in a window: what was followed and accessed before does not count.
+    #[inline]
+    pub(crate) fn resume(&mut self, window: Window) {
+        if self.window != Some(window) {
+            self.window = Some(window);
+            self.range = None;
+            self.since = Some(self.frames.resume());
+        }
+    }
+
+    /// Whether an access was made in this window.
+    #[inline]
+    pub(crate) fn remembers(&self, access: Access) -> bool {
+        self.since.is_none_or(|since| since <= access.at)
+    }
+
     /// The cache entry where a site would be.
     #[inline]
     pub(crate) fn site_entry(&mut self, key: SiteKey) -> &mut SiteEntry {

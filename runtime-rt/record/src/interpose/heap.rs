@@ -24,7 +24,7 @@ pub(super) fn block_size(start: Address) -> usize {
 
 fn begins(block: *mut c_void) -> *mut c_void {
     if !block.is_null() {
-        with(|recorder, thread, _| recorder.allocate(thread, Address(block.expose_provenance())));
+        with(|recorder, thread, public| recorder.allocate(thread, public, Address(block.expose_provenance())));
     }
     block
 }

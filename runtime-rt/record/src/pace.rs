@@ -1,0 +1,173 @@
+//! Pauses: where hot code shows nothing new, recording stops for a while, so that a profiling run ends in bearable time.
+//!
+//! Windows of recording and pauses alternate for the whole process. A window ends when one thread has made `QUIET` accesses
+//! during which no thread met a new key or pair, or weakened one. The pause is three times as long as its window, and ends
+//! at once when any code runs that was never seen before: then a new path is recorded from its first step.
+//! At a window's beginning every thread forgets its activations and does not pair with earlier accesses (`Thread::resume`),
+//! so what a window tells is exact. Locks and allocations are followed through pauses.
+//!
+//! `window` is odd while recording, even in a pause; the hooks (`doors`) test that bit and those of `keys` before anything else, in
+//! a few instructions. Not exact: an access that is under way when a window opens.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::sys;
+
+/// Accesses of one thread without news that end a window.
+const QUIET: u32 = 1 << 18;
+/// A pause, in lengths of the window before it.
+const PAUSE: u64 = 3;
+/// Entries and calls in a pause between two looks at the clock: the hooks look when the low byte of `waited` is zero.
+const PATIENCE: u32 = 256;
+/// Bits for keys.
+pub(crate) const KEYS: usize = 1 << 21;
+
+/// Whether the process is recording now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window(u32);
+
+impl Window {
+    #[inline]
+    pub(crate) fn is_open(self) -> bool {
+        self.0 % 2 == 1
+    }
+}
+
+/// The process's windows and pauses.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Pace {
+    pub(crate) window: AtomicU32,
+    news: AtomicU32,
+    opened: AtomicU64,
+    resume: AtomicU64,
+    /// A bit for each key that was met, by its low bits: keys are hashes.
+    pub(crate) keys: [AtomicU32; KEYS / 32],
+}
+
+// SAFETY: atomic integers.
+unsafe impl sys::Zeroed for Pace {}
+
+/// How long a thread has met nothing new.
+#[derive(Debug)]
+pub(crate) struct Quiet {
+    accesses: u32,
+    news: u32,
+}
+
+impl Pace {
+    /// Recording, with nothing met.
+    pub(crate) const fn new() -> Self {
+        let (news, opened, resume) = (AtomicU32::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        Self { window: AtomicU32::new(1), news, opened, resume, keys: [const { AtomicU32::new(0) }; KEYS / 32] }
+    }
+
+    /// A recording begins: in a forked child, what the parent met is new again.
+    pub(crate) fn begin(&self) {
+        self.keys.iter().filter(|word| word.load(Ordering::Relaxed) != 0).for_each(|word| word.store(0, Ordering::Relaxed));
+        self.opened.store(sys::clock(), Ordering::Relaxed);
+        let window = self.window.load(Ordering::Relaxed);
+        self.window.store(window.wrapping_add(1) | 1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn window(&self) -> Window {
+        Window(self.window.load(Ordering::Relaxed))
+    }
+
+    /// Something new was met.
+    pub(crate) fn news(&self) {
+        self.news.fetch_add(1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "taken modulo the number of bits first")]
+    fn bit(&self, key: u64) -> (&AtomicU32, u32) {
+        let bit = key as usize % KEYS;
+        (&self.keys[bit / 32], 1 << (bit % 32))
+    }
+
+    /// Remembers a key.
+    #[inline]
+    pub(crate) fn meet(&self, key: u64) {
+        let (word, bit) = self.bit(key);
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            word.fetch_or(bit, Ordering::Relaxed);
+            self.news();
+        }
+    }
+
+    /// In a pause, at an event with this key: whether to record again.
+    #[inline]
+    pub(crate) fn wakes(&self, key: u64, waited: &AtomicU32) -> bool {
+        let (word, bit) = self.bit(key);
+        if word.load(Ordering::Relaxed) & bit != 0 {
+            let events = waited.load(Ordering::Relaxed);
+            if !events.is_multiple_of(PATIENCE) || sys::clock() < self.resume.load(Ordering::Relaxed) {
+                return false;
+            }
+        }
+        self.open();
+        true
+    }
+
+    #[cold]
+    fn open(&self) {
+        let window = self.window.load(Ordering::Relaxed);
+        if window.is_multiple_of(2) && self.window.compare_exchange(window, window + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            self.opened.store(sys::clock(), Ordering::Relaxed);
+        }
+    }
+
+    /// Counts accesses of one thread. Whether a pause begins now.
+    #[inline]
+    pub(crate) fn count(&self, quiet: &mut Quiet, accesses: u32) -> bool {
+        quiet.accesses += accesses;
+        quiet.accesses >= QUIET && self.pause(quiet)
+    }
+
+    #[cold]
+    fn pause(&self, quiet: &mut Quiet) -> bool {
+        quiet.accesses = 0;
+        let news = self.news.load(Ordering::Relaxed);
+        if news != quiet.news {
+            quiet.news = news;
+            return false;
+        }
+        let now = sys::clock();
+        self.resume.store(now + PAUSE * now.saturating_sub(self.opened.load(Ordering::Relaxed)), Ordering::Relaxed);
+        let window = self.window.load(Ordering::Relaxed);
+        window % 2 == 1 && self.window.compare_exchange(window, window.wrapping_add(1), Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_ends_after_quiet_and_a_new_key_opens_the_next() {
+        let pace = Pace::new();
+        let (mut quiet, waited) = (Quiet { accesses: 0, news: 0 }, AtomicU32::new(0));
+        pace.meet(1);
+        assert!(!pace.count(&mut quiet, QUIET), "there was news");
+        assert!(!pace.count(&mut quiet, QUIET - 1));
+        assert!(pace.count(&mut quiet, 1));
+        assert!(!pace.window().is_open());
+        pace.resume.store(u64::MAX, Ordering::Relaxed);
+        assert!(!pace.wakes(1, &waited), "nothing new, and the pause is not over");
+        assert!(pace.wakes(2, &waited));
+        assert!(pace.window().is_open());
+    }
+
+    #[test]
+    fn a_pause_ends_with_time() {
+        let pace = Pace::new();
+        pace.meet(1);
+        let mut quiet = Quiet { accesses: 0, news: 1 };
+        assert!(pace.count(&mut quiet, QUIET));
+        pace.resume.store(0, Ordering::Relaxed);
+        assert!(!pace.wakes(1, &AtomicU32::new(1)), "the clock is not looked at each time");
+        assert!(pace.wakes(1, &AtomicU32::new(PATIENCE)));
+    }
+}

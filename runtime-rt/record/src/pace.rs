@@ -1,8 +1,8 @@
 //! Pauses: where hot code shows nothing new, recording stops for a while, so that a profiling run ends in bearable time.
 //!
 //! Windows of recording and pauses alternate for the whole process. A window ends when one thread has made `QUIET` accesses
-//! during which no thread met a new key or pair, or weakened one. The pause is three times as long as its window, and ends
-//! at once when any code runs that was never seen before: then a new path is recorded from its first step.
+//! during which no thread met a new key or pair, or weakened one. The pause lasts for `PAUSE` of the
+//! process's own time, some times what `QUIET` accesses cost to record, so programs that mostly wait hardly pause; it ends at once when any code runs that was never seen before: then a new path is recorded from its first step.
 //! At a window's beginning every thread forgets its activations and does not pair with earlier accesses (`Thread::resume`),
 //! so what a window tells is exact. Locks and allocations are followed through pauses.
 //!
@@ -14,13 +14,13 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sys;
 
 /// Accesses of one thread without news that end a window.
-const QUIET: u32 = 1 << 18;
-/// A pause, in lengths of the window before it.
-const PAUSE: u64 = 3;
-/// Entries and calls in a pause between two looks at the clock: the hooks look when the low byte of `waited` is zero.
-const PATIENCE: u32 = 256;
+const QUIET: u32 = 1 << 17;
+/// A pause, in nanoseconds of the processors' time: ten times `QUIET` accesses at 110 each.
+const PAUSE: u64 = 143_000_000;
+/// Entries in a pause between two looks at the clock: the hooks come here when the low half of `waited` is zero.
+const PATIENCE: u32 = 1 << 16;
 /// Bits for keys.
-pub(crate) const KEYS: usize = 1 << 21;
+pub(crate) const KEYS: usize = 1 << 19;
 
 /// Whether the process is recording now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,6 @@ impl Window {
 pub(crate) struct Pace {
     pub(crate) window: AtomicU32,
     news: AtomicU32,
-    opened: AtomicU64,
     resume: AtomicU64,
     /// A bit for each key that was met, by its low bits: keys are hashes.
     pub(crate) keys: [AtomicU32; KEYS / 32],
@@ -58,14 +57,17 @@ pub(crate) struct Quiet {
 impl Pace {
     /// Recording, with nothing met.
     pub(crate) const fn new() -> Self {
-        let (news, opened, resume) = (AtomicU32::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        Self { window: AtomicU32::new(1), news, opened, resume, keys: [const { AtomicU32::new(0) }; KEYS / 32] }
+        Self {
+            window: AtomicU32::new(1),
+            news: AtomicU32::new(0),
+            resume: AtomicU64::new(0),
+            keys: [const { AtomicU32::new(0) }; KEYS / 32],
+        }
     }
 
     /// A recording begins: in a forked child, what the parent met is new again.
     pub(crate) fn begin(&self) {
         self.keys.iter().filter(|word| word.load(Ordering::Relaxed) != 0).for_each(|word| word.store(0, Ordering::Relaxed));
-        self.opened.store(sys::clock(), Ordering::Relaxed);
         let window = self.window.load(Ordering::Relaxed);
         self.window.store(window.wrapping_add(1) | 1, Ordering::Relaxed);
     }
@@ -103,7 +105,7 @@ impl Pace {
         let (word, bit) = self.bit(key);
         if word.load(Ordering::Relaxed) & bit != 0 {
             let events = waited.load(Ordering::Relaxed);
-            if !events.is_multiple_of(PATIENCE) || sys::clock() < self.resume.load(Ordering::Relaxed) {
+            if !events.is_multiple_of(PATIENCE) || sys::processor_time() < self.resume.load(Ordering::Relaxed) {
                 return false;
             }
         }
@@ -114,8 +116,9 @@ impl Pace {
     #[cold]
     fn open(&self) {
         let window = self.window.load(Ordering::Relaxed);
-        if window.is_multiple_of(2) && self.window.compare_exchange(window, window + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-            self.opened.store(sys::clock(), Ordering::Relaxed);
+        if window.is_multiple_of(2) {
+            // Where another thread was faster, it is open.
+            let _ = self.window.compare_exchange(window, window.wrapping_add(1), Ordering::AcqRel, Ordering::Relaxed);
         }
     }
 
@@ -134,8 +137,7 @@ impl Pace {
             quiet.news = news;
             return false;
         }
-        let now = sys::clock();
-        self.resume.store(now + PAUSE * now.saturating_sub(self.opened.load(Ordering::Relaxed)), Ordering::Relaxed);
+        self.resume.store(sys::processor_time() + PAUSE, Ordering::Relaxed);
         let window = self.window.load(Ordering::Relaxed);
         window % 2 == 1 && self.window.compare_exchange(window, window.wrapping_add(1), Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }

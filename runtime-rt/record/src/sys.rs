@@ -97,11 +97,13 @@ impl<T> Once<T> {
     }
 }
 
-/// The processor's time-stamp counter.
-#[inline]
-pub(crate) fn clock() -> u64 {
-    // SAFETY: every x86-64 processor has it.
-    unsafe { core::arch::x86_64::_rdtsc() }
+/// Nanoseconds that the processors have spent on this process.
+pub(crate) fn processor_time() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let clock = bits(libc::CLOCK_PROCESS_CPUTIME_ID);
+    // SAFETY: fills in a time that outlives the call.
+    unsafe { call(libc::SYS_clock_gettime, [clock, (&raw mut time).expose_provenance(), 0, 0, 0, 0]) };
+    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }
 
 /// Gives the processor to another thread.

@@ -122,6 +122,7 @@ pub(crate) enum End {
 /// Lives in zeroed memory of its own, where the part that is never reached costs nothing.
 #[derive(Debug)]
 pub(crate) struct Frames {
+    /// Serials drawn.
     serial: u64,
     depth: usize,
     /// Whether there are activations beyond `DEPTH`.
@@ -141,14 +142,14 @@ impl Frames {
     /// Now.
     #[inline]
     pub(crate) fn now(&self) -> Serial {
-        Serial::new(self.serial)
+        Serial::new(self.serial + 1)
     }
 
     /// Draws a serial.
     #[inline]
     pub(crate) fn tick(&mut self) -> Serial {
         self.serial += 1;
-        Serial::new(self.serial)
+        self.now()
     }
 
     /// Begins anew when serials run out: earlier accesses are then without a common activation, or in the future.

@@ -11,7 +11,7 @@ use crate::process;
 use crate::protocol::enter::{attempt, enter, take_open};
 use crate::protocol::hold::{Bits, Frame, Origin, Place, View};
 use crate::protocol::leave::{Keep, disown, drop_tenure, give_back, leave, leave_exclusive, leave_reading, tell, weaken};
-use crate::protocol::lock::{Attempt, Cause, Lock, Me, Request, tenure};
+use crate::protocol::lock::{Attempt, Cause, Lock, Me, Request, mine, tenure};
 use crate::protocol::thread::Thread;
 use crate::protocol::wait::Turn;
 
@@ -243,19 +243,24 @@ const STACK: usize = 1 << 20;
 fn sweep(me: Me) {
     let marker = 0_u8;
     let here = core::ptr::from_ref(&marker).addr();
-    let dead = |of: Frame| of.0 < here && here - of.0 < STACK;
-    for view in me.thread.entries() {
-        if dead(view.origin.frame) {
-            let lock = Lock::at(view.lock);
-            lock.count(Cause::DeadFrame);
-            leave(me, lock, view);
-        }
+    if me.thread.has_frame_between(here - STACK, here) {
+        sweep_between(me, here - STACK, here);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn sweep_between(me: Me, low: usize, high: usize) {
+    for view in me.thread.entries().filter(|view| (low..high).contains(&view.origin.frame.0)) {
+        let lock = Lock::at(view.lock);
+        lock.count(Cause::DeadFrame);
+        leave(me, lock, view);
     }
 }
 
 /// The entry of this origin, if the thread has it.
 fn find(me: Me, lock: &Lock, origin: Origin) -> Option<View> {
-    me.thread.entries().find(|view| view.lock == lock.address() && view.origin == origin)
+    mine(me, lock).find(|view| view.origin == origin)
 }
 
 fn at_work(me: Me, lock: &Lock, work: impl FnOnce()) {

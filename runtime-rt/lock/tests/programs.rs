@@ -197,3 +197,26 @@ fn programs_end_with_the_right_result_and_counters() {
     let complaints = complaints.into_inner().expect("no thread panics here");
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
+
+/// Bytes of machine code in an executable.
+fn code(binary: &Path) -> u64 {
+    let output = Command::new("llvm-size-22").arg("-A").arg(binary).output().expect("llvm-size-22 starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = text.lines().find(|line| line.starts_with(".text ")).expect("an executable with code");
+    line.split_whitespace().nth(1).and_then(|size| size.parse().ok()).expect("a size")
+}
+
+#[test]
+fn the_archive_adds_at_most_64_kib_of_code() {
+    let archive = archive();
+    let program = Program { name: "size_cpp".into(), ..read(here().join("tests/programs/constructor.cpp")) };
+    let with = compile(&program, &archive).expect("it compiles");
+    let without = scratch().join("without");
+    let source = scratch().join("without.c");
+    fs::write(&source, "int main(void) { return 0; }\n").expect("the scratch folder is writable");
+    let compiled = Command::new("clang-22").args(["-O2", "-o"]).arg(&without).arg(&source).status().expect("clang-22 starts");
+    assert!(compiled.success());
+    let added = code(&with) - code(&without);
+    assert!(added > 4096, "the archive is linked in");
+    assert!(added <= 64 * 1024, "{added} bytes");
+}

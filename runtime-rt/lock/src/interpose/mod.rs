@@ -39,7 +39,7 @@ fn cause(blocked: Blocked) -> Cause {
 }
 
 /// Before a call that may wait for another thread or a peer, if it may. The result goes to `end_blocking`.
-#[inline(always)]
+#[inline(never)]
 fn begin_blocking(blocked: Option<Blocked>) -> Option<Me> {
     let me = process::me()?;
     let blocked = blocked?;
@@ -51,7 +51,7 @@ fn begin_blocking(blocked: Option<Blocked>) -> Option<Me> {
 }
 
 /// After it. A cancelled call never gets here; its thread ends.
-#[inline(always)]
+#[inline(never)]
 fn end_blocking(blocking: Option<Me>) {
     if let Some(me) = blocking {
         me.thread.blocked.store(0, Ordering::Release);
@@ -70,7 +70,7 @@ fn begin_lock(blocked: Blocked) -> Option<Me> {
 }
 
 /// Whether this thread has any injected lock.
-#[inline(always)]
+#[inline(never)]
 fn holds_something() -> bool {
     process::me().is_some_and(|me| !me.thread.holds_nothing())
 }

@@ -16,7 +16,7 @@ const INPUT: c_short = libc::POLLIN;
 const OUTPUT: c_short = libc::POLLOUT;
 
 /// Whether a call that wants this event of this descriptor may wait for a peer.
-#[inline(always)]
+#[inline(never)]
 fn peer(descriptor: c_int, event: c_short, flags: c_int) -> Option<Blocked> {
     if holds_something() && (flags & libc::MSG_DONTWAIT != 0 || !keeping_errno(|| waits(descriptor, event))) {
         return None;

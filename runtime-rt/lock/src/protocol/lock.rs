@@ -249,9 +249,9 @@ pub fn tenure(me: Me, lock: &Lock) -> Option<Tenure> {
 }
 
 /// Every entry that this thread has of this lock, in force or not.
+#[inline(always)]
 pub fn mine(me: Me, lock: &Lock) -> impl Iterator<Item = View> {
-    let address = lock.address();
-    me.thread.entries().filter(move |view| view.lock == address)
+    me.thread.entries_of(lock.address())
 }
 
 /// Whether another thread has an entry in force.
@@ -262,9 +262,7 @@ pub fn others_inside(me: Me, lock: &Lock) -> bool {
 /// Every entry in force of this lock.
 pub fn holders(domain: &'static Domain, lock: &Lock) -> impl Iterator<Item = (Slot, View)> {
     let address = lock.address();
-    domain.slots().flat_map(move |slot| {
-        domain.thread(slot).entries().filter(move |view| view.lock == address && view.in_force).map(move |view| (slot, view))
-    })
+    domain.slots().flat_map(move |slot| domain.thread(slot).entries_of(address).filter(|view| view.in_force).map(move |view| (slot, view)))
 }
 
 /// A tenure that keeps another thread out.

@@ -165,17 +165,32 @@ impl Thread {
     }
 
     /// Its entries, also for another thread: what it sees then may be gone already.
+    #[inline(always)]
     pub fn entries(&self) -> impl Iterator<Item = View> {
+        self.indices().filter_map(|index| self.view(index))
+    }
+
+    /// Those of one lock, by its address.
+    #[inline(always)]
+    pub fn entries_of(&self, lock: usize) -> impl Iterator<Item = View> {
+        let of_lock = move |index: &Index| self.hold(*index).key.load(Ordering::Relaxed) & !LOW == lock;
+        self.indices().filter(of_lock).filter_map(|index| self.view(index))
+    }
+
+    /// Own thread: whether an entry's frame lies between these addresses.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_frame_between(&self, low: usize, high: usize) -> bool {
+        self.indices().any(|index| (low..high).contains(&self.hold(index).frame.load(Ordering::Relaxed)))
+    }
+
+    #[inline(always)]
+    fn indices(&self) -> impl Iterator<Item = Index> {
         let mut used = self.used.load(Ordering::Acquire);
         core::iter::from_fn(move || {
-            while used != 0 {
-                let index = used.trailing_zeros();
-                used &= used - 1;
-                if let Some(view) = self.view(Index(index)) {
-                    return Some(view);
-                }
-            }
-            None
+            let index = used.trailing_zeros();
+            used &= used.wrapping_sub(1);
+            (index < u32::BITS).then_some(Index(index))
         })
     }
 

@@ -10,7 +10,7 @@ use model::program::{Place, Program};
 
 use crate::access::Accesses;
 use crate::admit::{Admission, Facts, admit};
-use crate::check::check;
+use crate::check::{check, judge};
 use crate::correlate;
 use crate::emit;
 use crate::exposure::Exposure;
@@ -104,12 +104,13 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let order_facts = OrderFacts { program, calls: &calls, flows: &flows, locks: &locks };
     let resolution = resolve(&facts, &order_facts, &admission.pairs, config);
     admission.give_up(&facts, &resolution.refused);
-    let plan = emit::plan(&facts, &admission, &resolution.placements, &resolution.order, build);
+    let mut plan = emit::plan(&facts, &admission, &resolution.placements, &resolution.order, build);
     let statistics = Statistics::of(&facts, &admission, &resolution, &plan);
     let mut findings = findings(&facts, &admission);
     findings.extend(resolution.program_cycles.iter().map(|cycle| program_cycle(cycle, &locks)));
     let protects: Vec<_> = resolution.order.iter().map(|&variable| variables.get(variable).places.clone()).collect();
-    let certificate = check(program, &plan, &protects);
+    let (certificate, doubts) = certify(program, &mut plan, &protects);
+    findings.extend(doubts);
     Inferred { plan, certificate, findings, statistics, placements: resolution.placements, variables }
 }
 
@@ -122,6 +123,25 @@ fn program_cycle(cycle: &[Edge], locks: &ProgramLocks) -> String {
         names.len(),
         names.join(", ")
     )
+}
+
+/// Checks a plan, and switches off the locks of which the checker is not convinced: taking one away is always safe.
+fn certify(program: &Program, plan: &mut Plan, protects: &[BTreeSet<Place>]) -> (Certificate, Vec<String>) {
+    let mut doubts = Vec::new();
+    loop {
+        let verdict = judge(program, plan, protects);
+        let suspects = plan.locks.iter_mut().filter(|lock| lock.enabled && verdict.suspects.contains(&lock.id));
+        let mut any = false;
+        for lock in suspects {
+            lock.enabled = false;
+            any = true;
+            doubts.push(format!("{} is switched off, since the checker rejects it; this is a fault of the tool", lock.id));
+        }
+        if !any {
+            return (verdict.certificate, doubts);
+        }
+        doubts.extend(verdict.certificate.findings);
+    }
 }
 
 /// Checks a plan that people have edited. A lock is known by the name of its variable.

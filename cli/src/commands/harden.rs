@@ -1,10 +1,11 @@
 //! `atomfix harden`: the program with the plan's locks in it, linked as the original was.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use inference::Config;
+use model::certificate::Certificate;
 use model::plan::Plan;
 use passes::capture::{Capture, Hardened};
 
@@ -55,15 +56,28 @@ fn refuse_to_overwrite_the_original(arguments: &Arguments) -> Result<(), Failure
 /// The plan to apply: the one that is named, or a new one, which is stored and summarized.
 fn plan(project: &Project, capture: &Capture, arguments: &Arguments) -> anyhow::Result<Plan> {
     if let Some(path) = &arguments.plan {
-        eprintln!("atomfix: deadlock freedom not checked: {} is applied as it stands", path.display());
-        return Ok(project::read_plan(path, &capture.build)?);
+        let plan = project::read_plan(path, &capture.build)?;
+        let evidence = project.profile()?.evidence();
+        let certificate = inference::check_plan(&infer::extract(capture)?, &evidence, &plan);
+        return if certificate.checked { Ok(plan) } else { Err(rejected(path, &certificate).into()) };
     }
     let program = infer::extract(capture)?;
     let inferred = infer::infer(project, capture, &program, &Config::default())?;
     project.store_plan(&inferred.plan)?;
     print!("{}", infer::summary(&inferred));
-    if !inferred.certificate.checked {
-        eprintln!("atomfix: deadlock freedom not yet checked");
+    if inferred.certificate.checked {
+        println!("checked: every pair is covered, every way out releases, and no cycle of waits has part in these locks");
+        Ok(inferred.plan)
+    } else {
+        Err(rejected(&project.plan_path(), &inferred.certificate).into())
     }
-    Ok(inferred.plan)
+}
+
+/// No plan is applied that the checker did not accept.
+fn rejected(path: &Path, certificate: &Certificate) -> Failure {
+    let what = format!("{}: the checker rejects this plan:\n  {}", path.display(), certificate.findings.join("\n  "));
+    Failure::usage(
+        what,
+        "undo the edits that it names, switch the lock off with 'enabled = false', or infer a new plan with 'atomfix infer'",
+    )
 }

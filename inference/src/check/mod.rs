@@ -10,4 +10,4 @@ pub mod order;
 
 mod verdict;
 
-pub use verdict::check;
+pub use verdict::{Verdict, check, judge};

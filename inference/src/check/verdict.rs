@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use model::certificate::Certificate;
+use model::ids::LockId;
 use model::plan::Plan;
 use model::program::{Place, Program};
 
@@ -11,12 +12,28 @@ use super::coverage::{Frame, violations};
 use super::machine::{Operations, operations};
 use super::order::{AnyLock, Wait, circles};
 
+/// What the checker found.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// For the report.
+    pub certificate: Certificate,
+    /// Locks that have part in a violation: without them the rest of the plan may stand.
+    pub suspects: BTreeSet<LockId>,
+}
+
 /// Checks `plan` against `program`. `protects` lists, for each lock of the plan, the places that it protects.
 #[must_use]
 pub fn check(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Certificate {
+    judge(program, plan, protects).certificate
+}
+
+/// As `check`, and names the locks to blame.
+#[must_use]
+pub fn judge(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Verdict {
     let operations = operations(plan);
     let effects = Effects::of(program, &operations);
     let mut wrong = Vec::new();
+    let mut suspects = BTreeSet::new();
     let mut limits = Vec::new();
     let nothing = Operations::default();
     for (l, lock) in plan.locks.iter().enumerate() {
@@ -31,8 +48,15 @@ pub fn check(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Ce
             }
             let frame = Frame { index, function, lock, places, operations: own.unwrap_or(&nothing), effects: &effects };
             match &function.refused {
-                None => wrong.extend(violations(&frame)),
-                Some(_) if own.is_some() => wrong.push(format!("{} has operations in {}, which is left alone", lock.id, function.name)),
+                None => {
+                    let violations = violations(&frame);
+                    suspects.extend((!violations.is_empty()).then_some(lock.id));
+                    wrong.extend(violations);
+                }
+                Some(_) if own.is_some() => {
+                    suspects.insert(lock.id);
+                    wrong.push(format!("{} has operations in {}, which is left alone", lock.id, function.name));
+                }
                 Some(why) => limits.push(format!("{} does not protect {}, which is left alone: {why}", lock.id, function.name)),
             }
         }
@@ -53,12 +77,14 @@ pub fn check(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Ce
         if is_the_programs(&wait) {
             limits.push(format!("the program's own order of locks, left as it is: {text}"));
         } else {
+            suspects.extend([wait.0.0, wait.1.0].iter().filter_map(|lock| if let AnyLock::Injected(id) = lock { Some(*id) } else { None }));
             wrong.push(format!("part of a circle: {text}"));
         }
     }
     let checked = wrong.is_empty();
     let order = plan.locks.iter().filter(|lock| lock.enabled).map(|lock| format!("{} {}", lock.id, lock.variable)).collect();
-    Certificate { order, checked, findings: wrong.into_iter().chain(limits).collect() }
+    let certificate = Certificate { order, checked, findings: wrong.into_iter().chain(limits).collect() };
+    Verdict { certificate, suspects }
 }
 
 fn touches(function: &model::program::Function, places: &BTreeSet<Place>) -> bool {

@@ -12,7 +12,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use model::event::{Event, KindCode};
+use model::event::{Event, EventKind, KindCode};
 use model::ids::{SiteKey, ThreadId};
 use model::report::Coverage;
 
@@ -32,9 +32,10 @@ pub struct Pairs {
     known: Vec<Seen>,
     places: BTreeSet<(ThreadId, Place)>,
     made: BTreeSet<(Place, Place, Order)>,
-    targets: Vec<Target>,
-    /// How many targets have been tried.
-    tried: usize,
+    /// By rank: the most promising first.
+    targets: [Vec<Target>; RANKS],
+    /// How many targets of each rank have been tried.
+    tried: [usize; RANKS],
     /// How often each thread came to each place in the current execution.
     visits: Vec<Vec<(Spot, u32)>>,
     /// What the current execution is to show; nothing in the first one.
@@ -42,8 +43,10 @@ pub struct Pairs {
     phase: Phase,
     counts: Counts,
     begun: bool,
-    overflowed: bool,
 }
+
+/// Ranks of targets: accesses before locks and other objects; going on with the second thread before returning to the first.
+const RANKS: usize = 4;
 
 /// Which code does what.
 type Spot = (Option<SiteKey>, KindCode);
@@ -170,11 +173,11 @@ impl Pairs {
 
     fn make_pair(&mut self, first: Seen, second: Seen) {
         let order = if first.thread < second.thread { Order::FirstIsOlder } else { Order::SecondIsOlder };
-        if self.targets.len() >= MOST_PAIRS {
-            self.overflowed = true;
-        } else if self.made.insert((first.place, second.place, order)) {
-            for then in [Then::Second, Then::First] {
-                self.targets.push(Target { first: (first.thread, first.place), second: (second.thread, second.place), then });
+        if self.made.len() < MOST_PAIRS && self.made.insert((first.place, second.place, order)) {
+            let accesses = [first, second].iter().all(|seen| matches!(seen.event.kind, EventKind::Access { .. }));
+            let rank = if accesses { 0 } else { 1 };
+            for (then, rank) in [(Then::Second, rank), (Then::First, rank + 2)] {
+                self.targets[rank].push(Target { first: (first.thread, first.place), second: (second.thread, second.place), then });
             }
         }
     }
@@ -195,8 +198,11 @@ impl Strategy for Pairs {
             return true;
         }
         self.make_pairs();
-        self.target = self.targets.get(self.tried).copied();
-        self.tried += usize::from(self.target.is_some());
+        let next = (0..RANKS).find_map(|rank| Some((rank, *self.targets[rank].get(self.tried[rank])?)));
+        self.target = next.map(|(_, target)| target);
+        if let Some((rank, _)) = next {
+            self.tried[rank] += 1;
+        }
         self.target.is_some()
     }
 

@@ -173,7 +173,8 @@ impl Thread {
     /// Those of one lock, by its address.
     #[inline(always)]
     pub fn entries_of(&self, lock: usize) -> impl Iterator<Item = View> {
-        let of_lock = move |index: &Index| self.hold(*index).key.load(Ordering::Relaxed) & !LOW == lock;
+        // Acquire also where the entry turns out to be gone: what its thread did under it comes before what the reader of this does.
+        let of_lock = move |index: &Index| self.hold(*index).key.load(Ordering::Acquire) & !LOW == lock;
         self.indices().filter(of_lock).filter_map(|index| self.view(index))
     }
 

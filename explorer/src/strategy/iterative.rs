@@ -3,7 +3,7 @@
 //!
 //! Most failures need few preemptions, so bounded passes find them first and with the simplest schedules. They prune
 //! nothing. The last pass has no bound and prunes by sleep sets; it is the only one that may say that all is covered. When
-//! a bound has kept nothing out, the next pass is the last one. Passes repeat the schedules of lower bounds; counts are of
+//! a bound has kept nothing out, or the search has no limit and a bounded pass has become long, the next pass is the last one. Passes repeat the schedules of lower bounds; counts are of
 //! executions.
 
 use model::ids::ThreadId;
@@ -25,6 +25,10 @@ pub enum Preemptions {
 
 /// Without a limit, the bounds that come before the last pass.
 const BOUNDS_FIRST: u32 = 2;
+
+/// Without a limit, after how many executions a bounded pass is broken off: pruned, the whole may be far smaller than the part
+/// within a bound.
+const PATIENCE: u64 = 20_000;
 
 /// Depth-first search by rising bound.
 #[derive(Debug)]
@@ -55,6 +59,11 @@ impl Iterative {
         Self { most, pass: DepthFirst::new(extent), extent, before: Counts::default(), covered: None }
     }
 
+    fn is_broken_off(&self) -> bool {
+        let bounded = matches!(self.extent, Extent::Preemptions(_) | Extent::Delays(_));
+        bounded && self.most == Preemptions::Unlimited && self.pass.counts().executions() >= PATIENCE
+    }
+
     /// The extent of the pass after the current one.
     fn following(&self) -> Option<Extent> {
         let (bound, next) = match self.extent {
@@ -64,7 +73,7 @@ impl Iterative {
         };
         match self.most {
             Preemptions::AtMost(most) => (bound < most && self.pass.is_limited()).then_some(next),
-            Preemptions::Unlimited if bound < BOUNDS_FIRST && self.pass.is_limited() => Some(next),
+            Preemptions::Unlimited if bound < BOUNDS_FIRST && self.pass.is_limited() && self.pass.is_exhausted() => Some(next),
             Preemptions::Unlimited => Some(Extent::SleepSets),
         }
     }
@@ -77,7 +86,7 @@ impl Strategy for Iterative {
 
     fn begin(&mut self) -> bool {
         loop {
-            if self.pass.begin() {
+            if !self.is_broken_off() && self.pass.begin() {
                 return true;
             }
             if !matches!(self.pass.coverage(), Coverage::Partial(_)) {
@@ -132,5 +141,33 @@ impl Strategy for Iterative {
 
     fn divergence(&self) -> Option<Divergence> {
         self.pass.divergence()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::explore::explore;
+    use crate::fake::program::parse;
+    use alloc::format;
+    use alloc::string::String;
+
+    #[test]
+    fn a_long_bounded_pass_is_broken_off_only_when_there_is_no_limit() {
+        // Independent threads: as many orders without a preemption as there are permutations, one class of schedules.
+        let independent = |count: usize| {
+            let bodies: String = (0..count).map(|at| format!("t{at}: write x{at} 1\n")).collect();
+            let create: String = (0..count).map(|at| format!("create t{at}, ")).collect();
+            parse(&format!("main: {create}\n{bodies}"))
+        };
+        let mut unlimited = Iterative::new(Preemptions::Unlimited);
+        explore(&independent(8), &mut unlimited);
+        assert_eq!(unlimited.coverage(), Coverage::All);
+        assert_eq!(unlimited.counts().schedules, PATIENCE + 1);
+
+        let mut limited = Iterative::new(Preemptions::AtMost(0));
+        explore(&independent(7), &mut limited);
+        assert_eq!(limited.coverage(), Coverage::Preemptions(0));
+        assert_eq!(limited.counts().schedules, 5040);
     }
 }

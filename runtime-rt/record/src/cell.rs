@@ -8,9 +8,9 @@
 //!
 //! Then it has up to eight slots in blocks of two, each slot 8 + 4 bytes:
 //!
-//! | bits | 0-7 | 8-19 | 20-53 | 64-85 | 86 | 87 |
-//! |---|---|---|---|---|---|---|
-//! | content | bytes of the word | thread | serial | site | remote read since | remote write since |
+//! | bits | 0-7 | 8-19 | 20-53 | 54-63 | 64-85 | 86 | 87 |
+//! |---|---|---|---|---|---|---|---|
+//! | content | bytes of the word | thread | serial | locks held | site | remote read since | remote write since |
 //!
 //! A slot without bytes is free. Invariant: among one thread's slots each byte is in at most one, so neighboring fields in
 //! one word stay apart. When slots run out the oldest is forgotten, and counted by the caller.
@@ -53,6 +53,27 @@ pub(crate) struct ThreadNumber(pub(crate) u16);
 impl ThreadNumber {
     /// How many threads can be told apart.
     pub(crate) const COUNT: usize = 1 << 12;
+}
+
+/// The locks held at an access, a bit each (several share one): enough to see that two accesses had none in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LockBits(u16);
+
+impl LockBits {
+    const BITS: u32 = 10;
+    /// Not known: any.
+    pub(crate) const ANY: Self = Self((1 << Self::BITS) - 1);
+
+    /// With one more lock, known by a number.
+    #[must_use]
+    pub(crate) fn with(self, lock: u32) -> Self {
+        Self(self.0 | 1 << (lock % Self::BITS))
+    }
+
+    /// Whether one lock may have been held at both.
+    pub(crate) fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
 }
 
 /// An access as a cell remembers it.
@@ -137,6 +158,7 @@ pub(crate) struct Slot {
     pub(crate) bytes: Mask,
     pub(crate) thread: ThreadNumber,
     pub(crate) access: Access,
+    pub(crate) locks: LockBits,
     /// The weakest that a pair from here can still be.
     pub(crate) since: Atomicity,
 }
@@ -155,11 +177,12 @@ impl SlotCell<'_> {
             _ => Atomicity::None,
         };
         let thread = ThreadNumber((low >> 8 & 0xfff) as u16);
-        Slot { bytes: mask(low), thread, access: Access { site: site(high), at: Serial::new(low >> 20 & SERIAL) }, since }
+        let locks = LockBits((low >> 54) as u16);
+        Slot { bytes: mask(low), thread, access: Access { site: site(high), at: Serial::new(low >> 20 & SERIAL) }, locks, since }
     }
 
     pub(crate) fn store(&self, slot: Slot) {
-        let low = u64::from(slot.bytes.0) | u64::from(slot.thread.0) << 8 | slot.access.at.number() << 20;
+        let low = u64::from(slot.bytes.0) | u64::from(slot.thread.0) << 8 | slot.access.at.number() << 20 | u64::from(slot.locks.0) << 54;
         let since = match slot.since {
             Atomicity::Exclusive => 0,
             Atomicity::Read => 1,
@@ -187,7 +210,7 @@ pub(crate) trait Findings {
     /// This thread's last access to some of the bytes. `shared`: more than one thread has touched them.
     fn own(&mut self, earlier: Access, since: Atomicity, shared: bool);
     /// Another thread's.
-    fn remote(&mut self, thread: ThreadNumber, earlier: Access);
+    fn remote(&mut self, slot: &Slot);
 }
 
 /// An access that happens now.
@@ -196,6 +219,7 @@ pub(crate) struct Now {
     pub(crate) bytes: Mask,
     pub(crate) thread: ThreadNumber,
     pub(crate) access: Access,
+    pub(crate) locks: LockBits,
     /// What a remote access of this kind leaves of a pair around it.
     pub(crate) leaves: Atomicity,
 }
@@ -221,7 +245,7 @@ pub(crate) fn access_shared(slots: &mut impl Slots, now: Now, findings: &mut imp
             findings.own(slot.access, slot.since, !shared.and(common).is_empty());
             slots.slot(n).store(Slot { bytes: others, ..slot });
         } else if !common.is_empty() {
-            findings.remote(slot.thread, slot.access);
+            findings.remote(&slot);
             let since = slot.since.meet(now.leaves);
             if since != slot.since && others.is_empty() {
                 slots.slot(n).store(Slot { since, ..slot });
@@ -233,7 +257,7 @@ pub(crate) fn access_shared(slots: &mut impl Slots, now: Now, findings: &mut imp
         }
         n += 1;
     }
-    let new = Slot { bytes: now.bytes, thread: now.thread, access: now.access, since: Atomicity::Exclusive };
+    let new = Slot { bytes: now.bytes, thread: now.thread, access: now.access, locks: now.locks, since: Atomicity::Exclusive };
     room = room.max(put(slots, new));
     (shared, room)
 }

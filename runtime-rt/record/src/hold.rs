@@ -6,6 +6,7 @@
 
 use model::recording::SET_LOCKS;
 
+use crate::cell::LockBits;
 use crate::frame::Serial;
 use crate::shadow::Address;
 use crate::table::LockIndex;
@@ -73,6 +74,11 @@ impl Names {
 impl Holds {
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// All of them, a bit each.
+    pub(crate) fn bits(&self) -> LockBits {
+        self.holds[..self.count].iter().fold(LockBits::default(), |bits, hold| bits.with(hold.name.0))
     }
 
     /// Takes a lock (once more). `false` when there is no room to remember it.

@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 use model::pair::{Atomicity, Rw};
 use model::recording::{Drop, SITE_CONCURRENT};
 
-use crate::cell::{Access, Findings, ThreadNumber};
+use crate::cell::{Access, Findings, Slot};
 use crate::frame::End;
 use crate::hold::{Names, Protects};
 use crate::mapping::{Pair, Site};
@@ -45,11 +45,11 @@ impl Findings for Observer<'_> {
         }
     }
 
-    fn remote(&mut self, thread: ThreadNumber, earlier: Access) {
-        self.recorder.edge(self.thread, earlier.site, self.now.site);
-        // Under a lock, order is by chance: the other thread could have had the lock first.
-        if !self.thread.holds.is_empty() || !self.thread.clock.covers(thread, earlier.at) {
-            self.recorder.concurrent(earlier.site);
+    fn remote(&mut self, slot: &Slot) {
+        self.recorder.edge(self.thread, slot.access.site, self.now.site);
+        // Under one lock, order is by chance: the other thread could have had it first.
+        if slot.locks.meets(self.thread.lock_bits) || !self.thread.clock.covers(slot.thread, slot.access.at) {
+            self.recorder.concurrent(slot.access.site);
             self.recorder.concurrent(self.now.site);
         }
     }

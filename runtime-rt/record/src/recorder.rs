@@ -205,7 +205,7 @@ impl Recorder {
                 }
                 Held::Stripe(page, _) => {
                     let leaves = if observer.rw.writes() { Atomicity::None } else { Atomicity::Read };
-                    let now = Now { bytes, thread: observer.thread.number, access: observer.now, leaves };
+                    let now = Now { bytes, thread: observer.thread.number, access: observer.now, locks: observer.thread.lock_bits, leaves };
                     let (touched, room) = access_shared(&mut self.shadow.slots(page, at), now, observer);
                     shared |= touched != Mask::NONE;
                     room
@@ -389,6 +389,7 @@ impl Recorder {
 
     fn update_held(&self, thread: &mut Thread) {
         let now = thread.frames.now();
+        thread.lock_bits = thread.holds.bits();
         thread.held = [Protects::Reads, Protects::Writes].map(|protects| self.set(&thread.holds.names_since(now, protects)));
     }
 

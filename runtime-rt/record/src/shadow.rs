@@ -19,7 +19,7 @@ use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, 
 
 use model::pair::Atomicity;
 
-use crate::cell::{Mask, OwnedWord, Slot, SlotCell, Slots, ThreadNumber, owned_accesses, put};
+use crate::cell::{LockBits, Mask, OwnedWord, Slot, SlotCell, Slots, ThreadNumber, owned_accesses, put};
 use crate::pool::Pool;
 use crate::sys::{self, Barrier, Once, Spin, Zeroed};
 use crate::table::SiteIndex;
@@ -294,7 +294,7 @@ impl Shadow {
             for (n, word) in block.0.iter().enumerate() {
                 let mut slots = WordSlots { shadow: self, page, word: n };
                 for (bytes, access) in owned_accesses(word) {
-                    put(&mut slots, Slot { bytes, thread, access, since: Atomicity::Exclusive });
+                    put(&mut slots, Slot { bytes, thread, access, locks: LockBits::ANY, since: Atomicity::Exclusive });
                 }
             }
             page.owned.set(None);

@@ -505,6 +505,13 @@ fn what_comes_after_the_handing_over_is_concurrent() {
 }
 
 #[test]
+fn a_lock_that_only_one_of_them_holds_makes_nothing_concurrent() {
+    // The first accesses are made while the page is one thread's, where locks are not remembered.
+    let shared = "1 read x a; 3 read x a; 1 read x a; 3 read x a; 1 post s; 3 post s";
+    check_concurrent(&format!("{shared}; 2 await s; 2 lock l; 2 write x b; 2 unlock l"), &["a"]);
+}
+
+#[test]
 fn a_lock_held_at_an_access_orders_nothing() {
     check_concurrent("1 lock l; 1 write x a; 1 unlock l; 2 lock l; 2 write x b; 2 unlock l", &["a", "b"]);
 }

@@ -7,7 +7,7 @@ use model::ids::SiteKey;
 use model::pair::Atomicity;
 use model::recording::{DROPS, Drop};
 
-use crate::cell::{Access, ThreadNumber};
+use crate::cell::{Access, LockBits, ThreadNumber};
 use crate::frame::{Frames, Serial};
 use crate::hold::Holds;
 use crate::order::Clock;
@@ -106,6 +106,8 @@ pub(crate) struct Thread {
     /// The object of the last wait, whose end has no event of its own.
     pub(crate) waited: Option<Address>,
     pub(crate) holds: Holds,
+    /// The same, a bit each.
+    pub(crate) lock_bits: LockBits,
     /// The sets that its holds make, for reads and for writes.
     pub(crate) held: [SetIndex; 2],
     /// The stripe held for the access that is happening.

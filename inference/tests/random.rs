@@ -11,13 +11,14 @@ use model::plan::{Action, At, Operation, Plan};
 use model::program::NodeKind;
 use proptest::prelude::*;
 use support::explore::{Trouble, Watched, explore};
+use support::paths::keeps_promises;
 use support::{Case, parse};
 
 const KINDS: &[&str] = &["read x", "write x", "read y", "write y", "-", "read x", "write y", "call f1"];
 
 /// A function as text: a row of nodes, part of it perhaps in a critical section of `m`, with jumps that neither enter nor leave the section.
-fn function(name: &'static str, kinds: usize) -> impl Strategy<Value = String> {
-    let nodes = prop::collection::vec((0..kinds, prop::option::weighted(0.3, 0..9_usize)), 3..8);
+fn function(name: &'static str, kinds: &'static [&'static str]) -> impl Strategy<Value = String> {
+    let nodes = prop::collection::vec((0..kinds.len(), prop::option::weighted(0.3, 0..9_usize)), 3..8);
     (nodes, prop::option::of((0..8_usize, 0..8_usize))).prop_map(move |(nodes, section)| {
         let inside = |i: usize| section.is_some_and(|(a, b)| i >= a.min(b) && i <= a.max(b));
         // The number of each node, once the section's lock and unlock have got theirs.
@@ -33,7 +34,7 @@ fn function(name: &'static str, kinds: usize) -> impl Strategy<Value = String> {
             number += 1;
             numbers.push(number);
             let jump = jump.filter(|&to| to < nodes.len() && inside(to) == inside(i));
-            lines.push((number, KINDS[*kind], jump));
+            lines.push((number, kinds[*kind], jump));
             if inside(i) && (i + 1 == nodes.len() || !inside(i + 1)) {
                 number += 1;
                 lines.push((number, "unlock m", None));
@@ -51,21 +52,30 @@ fn function(name: &'static str, kinds: usize) -> impl Strategy<Value = String> {
 /// Two functions, the second of which may call the first, and pairs between accesses of one variable.
 fn cases() -> impl Strategy<Value = String> {
     let pairs = prop::collection::vec((0..2_usize, any::<prop::sample::Index>(), any::<bool>()), 1..5);
-    (function("f1", KINDS.len() - 1), function("f2", KINDS.len()), pairs).prop_map(|(one, two, pairs)| {
-        let text = format!("{one}{two}");
-        let case = parse(&text);
-        let mut lines = BTreeSet::new();
-        for (f, index, exclusive) in pairs {
-            let ends = possible_ends(&case, f);
-            if !ends.is_empty() {
-                lines.insert((f, *index.get(&ends), exclusive));
-            }
+    (function("f1", &KINDS[..KINDS.len() - 1]), function("f2", KINDS), pairs)
+        .prop_map(|(one, two, pairs)| with_pairs(format!("{one}{two}"), pairs))
+}
+
+/// One function on one variable.
+fn small_cases() -> impl Strategy<Value = String> {
+    let pairs = prop::collection::vec((0..1_usize, any::<prop::sample::Index>(), any::<bool>()), 1..5);
+    (function("f1", &["read x", "write x", "-", "-"]), pairs)
+        .prop_map(|(one, pairs)| with_pairs(one.replace("unlock m", "-").replace("lock m", "-"), pairs))
+}
+
+fn with_pairs(text: String, pairs: Vec<(usize, prop::sample::Index, bool)>) -> String {
+    let case = parse(&text);
+    let mut lines = BTreeSet::new();
+    for (f, index, exclusive) in pairs {
+        let ends = possible_ends(&case, f);
+        if !ends.is_empty() {
+            lines.insert((f, *index.get(&ends), exclusive));
         }
-        let pair = |(f, (head, tail), exclusive): (usize, (u32, u32), bool)| {
-            format!("pair f{} {head} {tail} {}\n", f + 1, if exclusive { "X" } else { "R" })
-        };
-        text + &lines.into_iter().map(pair).collect::<String>()
-    })
+    }
+    let pair = |(f, (head, tail), exclusive): (usize, (u32, u32), bool)| {
+        format!("pair f{} {head} {tail} {}\n", f + 1, if exclusive { "X" } else { "R" })
+    };
+    text + &lines.into_iter().map(pair).collect::<String>()
 }
 
 fn possible_ends(case: &Case, f: usize) -> Vec<(u32, u32)> {
@@ -179,6 +189,22 @@ proptest! {
                 let new: Vec<&Trouble> = after.difference(&before).collect();
                 prop_assert!(new.is_empty(), "{new:?} with {starts:?}\n{text}\n{}", support::operations(&case, &mutant).join("\n"));
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_checker_judges_one_lock_as_all_paths_do(text in small_cases()) {
+        let case = parse(&text);
+        let plan = support::infer(&case).plan;
+        let protects = support::protected_places(&plan);
+        for candidate in mutants(&case, &plan).into_iter().chain([plan.clone()]) {
+            let certificate = inference::check::check(&case.program, &candidate, &protects);
+            let kept = candidate.locks.iter().all(|lock| keeps_promises(&case.program.functions[0], lock));
+            prop_assert_eq!(certificate.checked, kept, "{}\n{:?}\n{:?}", text, certificate.findings, candidate.locks);
         }
     }
 }

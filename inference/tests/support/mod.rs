@@ -15,6 +15,7 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 pub(crate) mod explore;
+pub(crate) mod paths;
 
 use std::collections::{BTreeMap, BTreeSet};
 

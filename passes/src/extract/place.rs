@@ -108,14 +108,16 @@ fn tbaa_field(access: Instruction<'_>) -> Option<Place> {
         Some(readable) => readable.trim_start_matches("typeinfo name for ").to_owned(),
         None => name,
     };
-    Some(Place::Field { record, offset })
+    record_name(&record).map(|record| Place::Field { record, offset })
 }
 
-/// A record's name as the source has it: without LLVM's prefix and suffixes. Anonymous records have none.
+/// A record's name as the source has it: without LLVM's prefix and suffixes. Anonymous records have none, and those that the
+/// compiler's headers only use to load and store anywhere (`__loadu_si128`) say nothing of the memory.
 fn record_name(llvm: &str) -> Option<String> {
     let name = without_number(llvm).trim_end_matches(".base");
     let name = ["struct.", "class.", "union."].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
-    (name != "anon" && !name.ends_with("::anon") && !name.is_empty()).then(|| name.to_owned())
+    let says_something = name != "anon" && !name.ends_with("::anon") && !name.is_empty() && !name.starts_with("__");
+    says_something.then(|| name.to_owned())
 }
 
 #[cfg(test)]
@@ -131,6 +133,8 @@ mod tests {
             ("class.Shape.base", Some("Shape")),
             ("union.u", Some("u")),
             ("struct.anon", None),
+            ("struct.__loadu_si128", None),
+            ("struct.std::__atomic_base", Some("std::__atomic_base")),
             ("union.anon.7", None),
             ("struct.ns::anon", None),
         ] {

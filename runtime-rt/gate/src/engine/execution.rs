@@ -15,7 +15,7 @@ use model::ids::{SiteKey, ThreadId};
 use model::report::FailureKind;
 
 use super::control;
-use super::failure::{Failed, deadlock};
+use super::failure::{Failed, deadlock, has_lock_cycle};
 use super::fiber::{Engine, Fiber, Routine, Stop};
 use crate::gate::ask::Ask;
 use crate::gate::model::Life;
@@ -212,6 +212,11 @@ fn enabled(engine: &Engine) -> Result<ThreadSet, Ended> {
         if model.revoke_one() {
             control::note(Note::Revocations);
             continue;
+        }
+        if model.awaits_signal() && !has_lock_cycle(&model) {
+            // Whoever waits for a signal may get one from outside: what would follow is not known.
+            control::note(Note::Signals);
+            return Err(Ended::Passed);
         }
         return Err(Ended::Failed(deadlock(&model)));
     }

@@ -132,6 +132,11 @@ fn signalled_in_vain(model: &Model, thread: ThreadId) -> bool {
     }
 }
 
+/// Whether some thread waits, through holders of locks, for itself.
+pub(crate) fn has_lock_cycle(model: &Model) -> bool {
+    (0..model.threads.len()).map(ThreadId::new).any(|thread| in_lock_cycle(model, thread))
+}
+
 /// One line on what a thread waits for. The site stands for its source position, which `atomfix` knows.
 fn describe(model: &Model, thread: ThreadId) -> String {
     use alloc::format;
@@ -150,6 +155,7 @@ fn describe(model: &Model, thread: ThreadId) -> String {
         Ask::SemWait { .. } => format!("{thread} waits for semaphore{object}{at}"),
         Ask::BarrierLeave { .. } => format!("{thread} waits at barrier{object}{at}"),
         Ask::FutexReturn { .. } => format!("{thread} waits for the value at{object} to change{at}"),
+        Ask::AwaitSignal => format!("{thread} waits for a signal from outside{at}"),
         Ask::Acquire { .. } => format!("{thread} waits for an injected lock{held}{at}"),
         Ask::OnceEnter { .. } => format!("{thread} waits for a once routine{object}{at}"),
         _ => format!("{thread} waits for lock{object}{held}{at}"),

@@ -75,6 +75,10 @@ pub(crate) enum Ask {
     FutexReturn { word: Range, until: Until },
     /// Wake up to this many of those who wait there.
     FutexWake { word: Range, count: u32 },
+    /// Send a thread a signal.
+    SendSignal { to: ThreadId, signal: i32 },
+    /// Wait for one.
+    AwaitSignal,
     /// Take an injected lock.
     Acquire { hold: Hold },
     /// Let others run.

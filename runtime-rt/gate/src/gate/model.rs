@@ -43,6 +43,8 @@ pub(crate) struct Thread {
     pub(super) object: Option<ObjectId>,
     /// The mutex of a wait.
     pub(super) mutex: Option<ObjectId>,
+    /// A signal that it was sent and has not taken.
+    pub(super) signal: Option<i32>,
     /// Whether a waiting thread has been woken, or may leave its barrier.
     pub(super) woken: bool,
     /// How many changes it has made itself.
@@ -106,6 +108,7 @@ impl Model {
             request: Request { ask: Ask::Start, site: None },
             object: None,
             mutex: None,
+            signal: None,
             woken: false,
             own_changes: 0,
             timed_out_at: None,
@@ -120,6 +123,11 @@ impl Model {
     pub(crate) fn wait_at(&mut self, thread: ThreadId, word: Range) {
         let id = self.objects.at(word, || State::Condition(Condition::default()));
         self.objects.condition(id).waiters.push(thread);
+    }
+
+    /// Whether any thread waits for a signal, which may come from outside.
+    pub(crate) fn awaits_signal(&self) -> bool {
+        self.threads.iter().any(|thread| thread.life == Life::Alive && thread.request.ask == Ask::AwaitSignal)
     }
 
     /// Whether the thread has ended.
@@ -340,6 +348,8 @@ impl Model {
             Ask::FutexReturn { until: Until::Deadline(_), .. } if !entry.woken => on(EventKind::WaitTimeout),
             Ask::FutexReturn { .. } => on(EventKind::FutexReturn),
             Ask::FutexWake { .. } => on(EventKind::FutexWake),
+            Ask::AwaitSignal if entry.signal.is_none() => (EventKind::Waiting, None, None),
+            Ask::SendSignal { .. } | Ask::AwaitSignal => (EventKind::External, None, None),
             Ask::Acquire { hold } => {
                 let range = Range { address: hold.lock, length: INJECTED_BYTES };
                 (EventKind::Acquire { mode: hold.mode }, Some(range), None)
@@ -363,6 +373,7 @@ impl Model {
             },
             Ask::SemWait { .. } => matches!(state(entry.object), Some(State::Semaphore(count)) if *count > 0),
             Ask::BarrierLeave { .. } | Ask::FutexReturn { .. } => entry.woken,
+            Ask::AwaitSignal => entry.signal.is_some(),
             Ask::OnceEnter { .. } => !matches!(state(entry.object), Some(State::Once(Once::Running(by))) if *by != thread),
             Ask::Join { child } => self.threads.get(child.index()).is_none_or(|child| child.life == Life::Ended),
             Ask::Acquire { hold } => self.holds.can_acquire(thread, hold.lock, hold.mode),
@@ -405,6 +416,7 @@ fn is_flexible(ask: Ask) -> bool {
     matches!(
         ask,
         Ask::Waiting { .. }
+            | Ask::AwaitSignal
             | Ask::FutexReturn { .. }
             | Ask::Lock { until: Until::Deadline(_), .. }
             | Ask::ReadLock { until: Until::Deadline(_), .. }

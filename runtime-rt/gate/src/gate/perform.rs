@@ -73,6 +73,11 @@ impl Model {
                 0
             }
             (Ask::FutexWake { count, .. }, Some(word), _) => self.wake_some(word, count),
+            (Ask::SendSignal { to, signal }, _, _) => {
+                self.threads[to.index()].signal = Some(signal);
+                0
+            }
+            (Ask::AwaitSignal, _, _) => self.threads[thread.index()].signal.take().unwrap_or(0),
             (Ask::Create { child }, _, _) => {
                 self.threads[child.index()].life = Life::Alive;
                 self.pending[child.index()] = Some(self.event_of(child));

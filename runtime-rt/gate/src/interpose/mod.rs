@@ -14,6 +14,7 @@ pub(crate) mod once;
 pub(crate) mod process;
 pub(crate) mod rwlock;
 pub(crate) mod semaphore;
+pub(crate) mod signals;
 pub(crate) mod spin;
 pub(crate) mod standard;
 pub(crate) mod threads;
@@ -96,6 +97,7 @@ pub(crate) fn look_up_all() {
         process::REALS,
         rwlock::REALS,
         semaphore::REALS,
+        signals::REALS,
         spin::REALS,
         standard::REALS,
         threads::REALS,

@@ -1,7 +1,7 @@
 //! Threads: create, join, detach, exit.
 //!
 //! Attributes other than the detached state are not looked at: every fiber has a stack of the default size.
-//! Not handled: cancellation and signals to threads, which are noted and do nothing.
+//! Not handled: cancellation, and signals to threads that do not wait for one, which are noted and do nothing.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -172,6 +172,11 @@ export! {
         if signal != 0 {
             control::note(Note::Signals);
         }
-        if find(engine, identity) == Some(engine.current()) { super::process::send_to_self(signal) } else { 0 }
+        match find(engine, identity) {
+            Some(thread) if thread == engine.current() => super::process::send_to_self(signal),
+            Some(to) if signal != 0 => engine.point(Ask::SendSignal { to, signal }),
+            Some(_) => 0,
+            None => libc::ESRCH,
+        }
     }
 }

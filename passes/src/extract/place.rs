@@ -116,7 +116,8 @@ fn tbaa_field(access: Instruction<'_>) -> Option<Place> {
 fn record_name(llvm: &str) -> Option<String> {
     let name = without_number(llvm).trim_end_matches(".base");
     let name = ["struct.", "class.", "union."].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
-    let says_something = name != "anon" && !name.ends_with("::anon") && !name.is_empty() && !name.starts_with("__");
+    let of_a_header = name.starts_with("__") && !name.contains("::");
+    let says_something = name != "anon" && !name.ends_with("::anon") && !name.is_empty() && !of_a_header;
     says_something.then(|| name.to_owned())
 }
 
@@ -134,7 +135,7 @@ mod tests {
             ("union.u", Some("u")),
             ("struct.anon", None),
             ("struct.__loadu_si128", None),
-            ("struct.std::__atomic_base", Some("std::__atomic_base")),
+            ("struct.__gnu_cxx::__aligned_membuf", Some("__gnu_cxx::__aligned_membuf")),
             ("union.anon.7", None),
             ("struct.ns::anon", None),
         ] {

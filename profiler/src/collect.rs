@@ -39,6 +39,9 @@ pub fn collect(folder: &Path, symbols: &Symbols) -> Result<BTreeMap<RunId, Run>,
             continue;
         }
         let file = File::open(&path).map_err(ProfileError::read(&path))?;
+        if file.metadata().map_err(ProfileError::read(&path))?.len() == 0 {
+            return Err(ProfileError::NoRoom { folder: folder.to_owned() });
+        }
         let found = recording::decode(&OnDisk(file)).map_err(|bad| ProfileError::Recording { path: path.clone(), bad })?;
         if let Some(recording) = found
             && let Some(id) = recording.run
@@ -151,6 +154,14 @@ mod tests {
         let error = collect(folder.path(), &Symbols::default()).expect_err("it ends too early").to_string();
         let expected = format!("00.recording: damaged recording: it ends before its last entry (offset {})", Section::Sites.offset());
         assert!(error.ends_with(&expected), "{error}");
+    }
+
+    #[test]
+    fn an_empty_file_says_that_there_was_no_room() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("00.recording"), "").expect("written");
+        let error = collect(folder.path(), &Symbols::default()).expect_err("no room").to_string();
+        assert!(error.ends_with(": no room for the recording of a process"), "{error}");
     }
 
     #[test]

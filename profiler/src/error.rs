@@ -40,6 +40,12 @@ pub enum ProfileError {
         /// What is wrong with it.
         bad: BadRecording,
     },
+    /// A process could not make its recording.
+    #[error("{}: no room for the recording of a process", folder.display())]
+    NoRoom {
+        /// Where it was to be.
+        folder: PathBuf,
+    },
     /// An executable has no symbols that can be read.
     #[error("{}: cannot read its symbols: {error}", path.display())]
     Symbols {

@@ -217,6 +217,7 @@ fn failure(error: ProfileError) -> Failure {
     let next = match &error {
         ProfileError::Start { .. } => "check that the program is there and may be executed",
         ProfileError::Read { .. } | ProfileError::Write { .. } => "make it accessible, or free some space, and run this again",
+        ProfileError::NoRoom { .. } => "free some space on the disk, or raise the limit on the size of files, and run this again",
         ProfileError::Recording { .. } => "run this again; if it happens again, please report it",
         ProfileError::Symbols { .. } => "`atomfix doctor` checks the toolchain",
         ProfileError::Journal { .. } => "look whether the program is the original, then delete the journal",

@@ -116,7 +116,8 @@ impl Mapping {
         mapping.replace(path, identity).then_some(mapping)
     }
 
-    /// Puts a new file in the place of what is mapped. `false` leaves zeroed memory that no file keeps.
+    /// Puts a new file in the place of what is mapped. `false` leaves zeroed memory that no file keeps; where the folder can be
+    /// written but there is no room, an empty file stays, which says so.
     pub(crate) fn replace(&self, path: &CStr, identity: Identity) -> bool {
         let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
         // SAFETY: `path` is a C string.
@@ -125,15 +126,18 @@ impl Mapping {
         if let Ok(file) = usize::try_from(file) {
             // SAFETY: our own descriptor.
             let sized = unsafe { sys::call(libc::SYS_ftruncate, [file, SIZE, 0, 0, 0, 0]) } == 0;
-            kept = sized && self.map(libc::MAP_SHARED, file);
+            POPULATED.iter().for_each(|upto| upto.store(0, Ordering::Relaxed));
+            kept = sized && self.map(libc::MAP_SHARED, file) && populated(self.start.as_ptr().expose_provenance(), HEADER);
+            if !kept {
+                // SAFETY: our own descriptor.
+                unsafe { sys::call(libc::SYS_ftruncate, [file, 0, 0, 0, 0, 0]) };
+            }
             // SAFETY: our own descriptor; the mapping keeps the file.
             unsafe { sys::call(libc::SYS_close, [file, 0, 0, 0, 0, 0]) };
         }
         if !kept {
             self.map(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, usize::MAX);
         }
-        POPULATED.iter().for_each(|upto| upto.store(0, Ordering::Relaxed));
-        kept &= populated(self.start.as_ptr().expose_provenance(), HEADER);
         if kept {
             self.begin(identity);
         }

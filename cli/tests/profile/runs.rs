@@ -1,0 +1,77 @@
+//! Runs of the program itself.
+
+use std::collections::BTreeSet;
+
+use model::profile::LockName;
+
+use crate::sandbox::Sandbox;
+
+#[test]
+fn each_passing_run_is_merged_and_the_seed_is_printed() {
+    let sandbox = Sandbox::new();
+    let said = sandbox.atomfix(&["profile", "./app", "--runs", "3", "--seed", "7"]).good();
+    assert!(said.out.starts_with("seed 7: 3 runs passed, 0 failed\n"), "{}", said.out);
+    assert_eq!(said.err, "");
+    let seeds: BTreeSet<u64> = sandbox.profile().runs.values().map(|run| run.seed).collect();
+    assert_eq!(seeds, BTreeSet::from([7, 8, 9]));
+    sandbox.atomfix(&["profile", "./app", "--runs", "2"]).good();
+    assert_eq!(sandbox.profile().runs.len(), 5);
+    sandbox.check_original();
+}
+
+#[test]
+fn the_programs_lock_is_known_by_its_name() {
+    let sandbox = Sandbox::new();
+    sandbox.atomfix(&["profile", "./app", "--runs", "1", "--seed", "1"]).good();
+    let evidence = sandbox.profile().evidence();
+    let lock = LockName::Global { symbol: "lock".into(), offset: 0 };
+    // In `add`, from its read to its write, the lock is held; from one call of `add` to the next it is not.
+    let inside = evidence.pairs.iter().filter(|(key, _)| key.head == key.first && key.tail == key.second && key.first != key.second);
+    let locks: Vec<_> = inside.filter(|(_, (pair, _))| pair.seen == 6).map(|(_, (pair, _))| pair.locks.clone()).collect();
+    assert_eq!(locks, [BTreeSet::from([lock])]);
+    let between = evidence.pairs.iter().filter(|(key, _)| key.head == key.tail && key.head != key.first);
+    assert!(between.clone().count() > 0 && between.clone().all(|(_, (pair, _))| pair.locks.is_empty()));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_delays_to_the_same_run() {
+    // What a run records depends on the machine too; that its seed is kept shows that it can be run again.
+    let sandbox = Sandbox::new();
+    for _ in 0..2 {
+        sandbox.atomfix(&["profile", "./app", "--runs", "1", "--seed", "5"]).good();
+    }
+    let profile = sandbox.profile();
+    assert_eq!(profile.runs.values().map(|run| run.seed).collect::<Vec<_>>(), [5, 5]);
+    assert_eq!(profile.evidence().runs, 2, "two runs, each with an identity of its own");
+}
+
+#[test]
+fn a_forked_child_is_a_run_of_its_own() {
+    let sandbox = Sandbox::new();
+    let said = sandbox.atomfix(&["profile", "./app", "--runs", "1", "--", "fork"]).good();
+    assert!(said.out.contains("2 processes recorded"), "{}", said.out);
+    let profile = sandbox.profile();
+    let accesses: Vec<u64> = profile.runs.values().map(|run| run.sites.values().map(|site| site.seen).sum()).collect();
+    assert!(accesses.len() == 2 && accesses.iter().all(|&seen| seen >= 12), "{accesses:?}");
+}
+
+#[test]
+fn what_a_passing_run_must_print_can_be_given() {
+    let sandbox = Sandbox::new();
+    sandbox.write("right", "6\n");
+    sandbox.write("wrong", "7\n");
+    sandbox.atomfix(&["profile", "./app", "--runs", "2", "--expect", "right"]).good();
+    let said = sandbox.atomfix(&["profile", "./app", "--runs", "2", "--expect", "wrong"]);
+    said.refused("0 runs passed, 2 failed (2 unexpected output in line 1)");
+    assert_eq!(sandbox.profile().runs.len(), 2);
+}
+
+#[test]
+fn a_program_is_instrumented_once() {
+    let sandbox = Sandbox::new();
+    for _ in 0..2 {
+        sandbox.atomfix(&["profile", "./app", "--runs", "1"]).good();
+    }
+    let builds = std::fs::read_dir(sandbox.path("app.atomfix/build")).expect("builds");
+    assert_eq!(builds.count(), 1);
+}

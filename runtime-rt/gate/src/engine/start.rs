@@ -68,8 +68,10 @@ fn page_descriptor() -> Option<i32> {
     // SAFETY: the environment's strings end with a zero.
     let text = unsafe { core::ffi::CStr::from_ptr(value) };
     let descriptor = text.to_str().ok()?.parse().ok()?;
-    // SAFETY: as above.
-    unsafe { libc::unsetenv(c"ATOMFIX_CHECK".as_ptr()) };
+    for ours in [c"ATOMFIX_CHECK", c"GLIBC_TUNABLES", c"LD_BIND_NOW"] {
+        // SAFETY: as above.
+        unsafe { libc::unsetenv(ours.as_ptr()) };
+    }
     Some(descriptor)
 }
 

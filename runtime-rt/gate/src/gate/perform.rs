@@ -199,3 +199,142 @@ fn changes_state(kind: EventKind) -> bool {
             | EventKind::Sleep
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::ask::Request;
+    use crate::gate::lock::LockKind;
+    use model::event::Range;
+
+    const A: ThreadId = ThreadId(0);
+    const B: ThreadId = ThreadId(1);
+    const C: ThreadId = ThreadId(2);
+    const KIND: LockKind = LockKind::Normal;
+
+    fn at(address: u64) -> Range {
+        Range { address, length: 40 }
+    }
+
+    /// Three living threads.
+    fn model() -> Model {
+        let mut model = Model::default();
+        model.begin();
+        for child in [B, C] {
+            assert_eq!(model.announce(), child);
+            run(&mut model, A, Ask::Create { child });
+        }
+        model
+    }
+
+    fn ask(model: &mut Model, thread: ThreadId, ask: Ask) {
+        model.publish(thread, Request { ask, site: None });
+    }
+
+    fn perform(model: &mut Model, thread: ThreadId) -> i32 {
+        assert!(model.enabled().contains(thread), "{thread} is enabled");
+        model.perform(thread, &mut |_| 0).result
+    }
+
+    fn run(model: &mut Model, thread: ThreadId, request: Ask) -> i32 {
+        ask(model, thread, request);
+        perform(model, thread)
+    }
+
+    fn lock() -> Ask {
+        Ask::Lock { lock: at(0), kind: KIND, until: Until::Forever }
+    }
+
+    fn unlock() -> Ask {
+        Ask::Unlock { lock: at(0), kind: KIND }
+    }
+
+    fn wait(model: &mut Model, thread: ThreadId, until: Until) {
+        let (condition, mutex) = (at(100), at(0));
+        run(model, thread, lock());
+        run(model, thread, Ask::WaitRelease { condition, mutex, kind: KIND });
+        ask(model, thread, Ask::Waiting { condition, mutex, kind: KIND, until });
+    }
+
+    fn enabled(model: &mut Model) -> Vec<ThreadId> {
+        model.enabled().iter().collect()
+    }
+
+    #[test]
+    fn a_lock_keeps_others_out_until_it_is_free() {
+        let mut model = model();
+        run(&mut model, B, lock());
+        ask(&mut model, C, lock());
+        assert!(!model.enabled().contains(C));
+        assert_eq!(model.waits_for(C), [B]);
+        run(&mut model, B, unlock());
+        assert!(model.enabled().contains(C));
+    }
+
+    #[test]
+    fn a_signal_wakes_one_waiter_and_a_broadcast_all() {
+        let mut model = model();
+        for thread in [B, C] {
+            wait(&mut model, thread, Until::Forever);
+        }
+        assert_eq!(enabled(&mut model), [A]);
+        run(&mut model, A, Ask::Signal { condition: at(100) });
+        ask(&mut model, A, Ask::Yield);
+        assert_eq!(enabled(&mut model), [A, B]);
+        assert_eq!(perform(&mut model, B), 0);
+        run(&mut model, A, Ask::Broadcast { condition: at(100) });
+        ask(&mut model, A, Ask::Yield);
+        ask(&mut model, B, Ask::Yield);
+        assert_eq!(enabled(&mut model), [A, B], "the woken thread needs the mutex, which another one has");
+        run(&mut model, B, unlock());
+        assert!(model.enabled().contains(C));
+    }
+
+    #[test]
+    fn a_wait_times_out_once_until_another_thread_changes_something() {
+        let mut model = model();
+        let deadline = Until::Deadline(Nanoseconds(EPOCH.0 + 5));
+        wait(&mut model, B, deadline);
+        assert_eq!(perform(&mut model, B), libc::ETIMEDOUT);
+        assert_eq!(model.now(), Nanoseconds(EPOCH.0 + 5), "time has passed");
+        run(&mut model, B, Ask::Reacquire { mutex: at(0), kind: KIND });
+        run(&mut model, B, unlock());
+        wait(&mut model, B, deadline);
+        assert!(!model.enabled().contains(B));
+        run(&mut model, A, Ask::SemPost { semaphore: at(200), count: 0 });
+        assert!(model.enabled().contains(B));
+    }
+
+    #[test]
+    fn a_thread_in_a_circle_goes_on_when_another_one_has_changed_something() {
+        let mut model = model();
+        let access = |rw| Ask::Access { range: at(300), rw, atomic: true };
+        ask(&mut model, B, access(model::pair::Rw::Read));
+        model.goes_in_circle(B, false);
+        assert!(!model.enabled().contains(B));
+        run(&mut model, C, access(model::pair::Rw::Read));
+        assert!(!model.enabled().contains(B));
+        run(&mut model, C, access(model::pair::Rw::Write));
+        assert!(model.enabled().contains(B));
+    }
+
+    #[test]
+    fn a_semaphore_that_is_not_known_yet_has_the_count_of_its_storage() {
+        let mut model = model();
+        let wait = Ask::SemWait { semaphore: at(400), count: 1, until: Until::Forever };
+        assert_eq!(run(&mut model, B, wait), 0);
+        ask(&mut model, C, wait);
+        assert!(!model.enabled().contains(C));
+        run(&mut model, B, Ask::SemPost { semaphore: at(400), count: 7 });
+        assert!(model.enabled().contains(C));
+    }
+
+    #[test]
+    fn a_join_waits_for_the_end() {
+        let mut model = model();
+        ask(&mut model, A, Ask::Join { child: B });
+        assert!(!model.enabled().contains(A));
+        run(&mut model, B, Ask::Exit);
+        assert!(model.enabled().contains(A));
+    }
+}

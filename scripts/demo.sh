@@ -16,6 +16,18 @@ say() { printf '%s\n' "$*"; }
 # Prints a command as a user would type it, and runs it.
 run() { printf '%s$ %s%s\n' "$dim" "$*" "$plain"; "$@"; }
 
+# The same, but of a long output only the beginning and the end.
+brief() {
+    printf '%s$ %s%s\n' "$dim" "$*" "$plain"
+    "$@" >"$work/said"
+    local lines
+    lines=$(wc -l <"$work/said")
+    if [ "$lines" -le 16 ]; then cat "$work/said"; return; fi
+    head -n 10 "$work/said"
+    say "    ... $((lines - 14)) more lines"
+    tail -n 4 "$work/said"
+}
+
 # passes COUNT COMMAND...: how many of COUNT runs end well.
 passes() {
     local count=$1 good=0; shift
@@ -53,7 +65,7 @@ title "5. A real program: pbzip2 1.1.13, unmodified, from Debian's sources"
 pbzip2=$(atomfix-bench prepare-pbzip2)
 cd "$pbzip2"
 run atomfix profile ./pbzip2 --runs 3 --seed 1 -- -p2 -b2 -k -f small.txt
-run atomfix harden ./pbzip2 -o pbzip2.hard
+brief atomfix harden ./pbzip2 -o pbzip2.hard
 say "Compressing 50 MB with 2 threads (medians of five runs):"
 ./pbzip2.hard -p2 -k -c data.txt | ./pbzip2 -d -c | cmp - data.txt
 say "  original  $(seconds ./pbzip2 -p2 -k -c data.txt)"

@@ -115,7 +115,8 @@ impl User<'_> {
 
     fn profile(&self, arguments: &[String]) -> Result<Finished> {
         let (runs, seed) = (self.settings.profile_runs.to_string(), self.settings.seed.to_string());
-        let child = self.atomfix("profile").args(["./app", "--runs", &runs, "--seed", &seed, "--"]);
+        // A kernel that may deadlock does so while profiled too; that run fails, and should do so soon.
+        let child = self.atomfix("profile").args(["./app", "--runs", &runs, "--seed", &seed, "--timeout", "5", "--"]);
         child.args(arguments).run()?.succeeded()
     }
 

@@ -9,6 +9,8 @@ use anyhow::Result;
 pub struct Cost {
     /// Wall time.
     pub wall: Duration,
+    /// Processor time, which other work on the machine disturbs less.
+    pub cpu: Duration,
     /// The largest resident set, in bytes.
     pub memory: u64,
 }
@@ -28,10 +30,13 @@ pub fn alternate(rounds: usize, ways: &mut [&mut dyn FnMut() -> Result<Cost>]) -
 fn median(costs: &[Cost]) -> Cost {
     let middle = costs.len() / 2;
     let mut walls: Vec<_> = costs.iter().map(|cost| cost.wall).collect();
+    let mut times: Vec<_> = costs.iter().map(|cost| cost.cpu).collect();
     let mut memories: Vec<_> = costs.iter().map(|cost| cost.memory).collect();
     walls.sort();
+    times.sort();
     memories.sort();
-    Cost { wall: walls.get(middle).copied().unwrap_or_default(), memory: memories.get(middle).copied().unwrap_or_default() }
+    let of = |sorted: &[Duration]| sorted.get(middle).copied().unwrap_or_default();
+    Cost { wall: of(&walls), cpu: of(&times), memory: memories.get(middle).copied().unwrap_or_default() }
 }
 
 /// How many times the base.
@@ -50,11 +55,11 @@ mod tests {
         let mut waits = [3, 1, 2].into_iter();
         let mut first = || {
             order.borrow_mut().push('a');
-            Ok(Cost { wall: Duration::from_secs(waits.next().unwrap_or(0)), memory: 7 })
+            Ok(Cost { wall: Duration::from_secs(waits.next().unwrap_or(0)), cpu: Duration::ZERO, memory: 7 })
         };
         let mut second = || {
             order.borrow_mut().push('b');
-            Ok(Cost { wall: Duration::from_secs(4), memory: 9 })
+            Ok(Cost { wall: Duration::from_secs(4), cpu: Duration::ZERO, memory: 9 })
         };
         let medians = alternate(3, &mut [&mut first, &mut second]).expect("measured");
         assert_eq!(medians.iter().map(|cost| (cost.wall.as_secs(), cost.memory)).collect::<Vec<_>>(), [(2, 7), (4, 9)]);

@@ -126,7 +126,7 @@ fn load_cost(program: &Path, operations: &str) -> Result<Cost> {
     if let Some(problem) = server.load(&["-x", operations])? {
         bail!("{}: {problem}", program.display());
     }
-    Ok(Cost { wall: start.elapsed(), memory: server.memory()? })
+    Ok(Cost { wall: start.elapsed(), cpu: server.time()?, memory: server.memory()? })
 }
 
 /// A running server, ended with its owner.
@@ -172,6 +172,13 @@ impl Server {
             (false, None) => Some(end.status.to_string()),
             (true, None) => None,
         })
+    }
+
+    /// Its processor time so far. The kernel counts it in hundredths of a second.
+    fn time(&self) -> Result<Duration> {
+        let text = fs::read_to_string(format!("/proc/{}/stat", self.process.id())).with_context(|| "the server is gone")?;
+        let ticks = text.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().skip(11).take(2);
+        Ok(Duration::from_millis(10 * ticks.filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>()))
     }
 
     fn memory(&self) -> Result<u64> {

@@ -72,7 +72,7 @@ impl fmt::Display for Outcome {
         if self.measured.is_empty() {
             return Ok(());
         }
-        let mut table = Table::new(["work", "build", "seconds", "ratio", "MiB", "ratio"]);
+        let mut table = Table::new(["work", "build", "seconds", "ratio", "CPU s", "ratio", "MiB", "ratio"]);
         for measured in &self.measured {
             let base = measured.original;
             for (number, (build, cost)) in [("original", base)].iter().chain(&measured.others).enumerate() {
@@ -82,6 +82,8 @@ impl fmt::Display for Outcome {
                     (*build).to_owned(),
                     format!("{:.3}", cost.wall.as_secs_f64()),
                     format!("{:.2}", ratio(cost.wall, base.wall)),
+                    format!("{:.3}", cost.cpu.as_secs_f64()),
+                    format!("{:.2}", ratio(cost.cpu, base.cpu)),
                     format!("{:.1}", mebibytes(cost.memory)),
                     format!("{:.2}", mebibytes(cost.memory) / mebibytes(base.memory)),
                 ]);

@@ -45,7 +45,7 @@ pub fn harden(environment: &Environment, program: &Path, outcome: &mut Outcome) 
 /// Runs a command that must succeed, and says what it cost.
 pub fn cost(child: Child) -> Result<Cost> {
     let end = child.run()?.succeeded()?;
-    Ok(Cost { wall: end.wall, memory: end.peak_memory })
+    Ok(Cost { wall: end.wall, cpu: end.cpu, memory: end.peak_memory })
 }
 
 /// Why two files differ, if they do.

@@ -16,6 +16,8 @@ pub mod exposure;
 
 pub mod admit;
 
+pub mod budget;
+
 pub mod correlate;
 
 pub mod constraint;
@@ -33,5 +35,6 @@ pub mod check;
 
 pub mod pipeline;
 
+pub use budget::Budget;
 pub use pipeline::{Config, Inferred, Reads, check_plan, infer};
 pub use statistics::Statistics;

@@ -10,6 +10,7 @@ use model::program::{Place, Program};
 
 use crate::access::Accesses;
 use crate::admit::{Admission, Facts, admit};
+use crate::budget::{self, Budget};
 use crate::check::{check, judge};
 use crate::correlate;
 use crate::emit;
@@ -33,6 +34,8 @@ pub struct Config {
     pub reads: Reads,
     /// A lock that would need more extra acquisitions than this to be free of deadlock loses its longest pairs instead.
     pub hoists: usize,
+    /// What the lock of one variable may cost.
+    pub budget: Budget,
 }
 
 /// What to keep of an EXCLUSIVE pair over which the variable is only read.
@@ -47,7 +50,7 @@ pub enum Reads {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { support: 1, reads: Reads::Shared, hoists: 64 }
+        Self { support: 1, reads: Reads::Shared, hoists: 64, budget: Budget::default() }
     }
 }
 
@@ -100,6 +103,7 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
         flows: &flows,
     };
     let mut admission = admit(&facts, config);
+    let over_budget = budget::enforce(&facts, config.budget, &mut admission);
     let locks = ProgramLocks::of(program, &calls, &flows);
     let order_facts = OrderFacts { program, calls: &calls, flows: &flows, locks: &locks };
     let resolution = resolve(&facts, &order_facts, &admission.pairs, config);
@@ -107,6 +111,7 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let mut plan = emit::plan(&facts, &admission, &resolution.placements, &resolution.order, build);
     let statistics = Statistics::of(&facts, &admission, &resolution, &plan);
     let mut findings = findings(&facts, &admission);
+    findings.extend(over_budget);
     findings.extend(resolution.program_cycles.iter().map(|cycle| program_cycle(cycle, &locks)));
     let protects: Vec<_> = resolution.order.iter().map(|&variable| variables.get(variable).places.clone()).collect();
     let (certificate, doubts) = certify(program, &mut plan, &protects);

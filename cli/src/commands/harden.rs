@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use inference::Config;
 use model::certificate::Certificate;
 use model::plan::Plan;
 use passes::capture::{Capture, Hardened};
@@ -26,6 +25,8 @@ pub(crate) struct Arguments {
     /// Use this plan instead of inferring one
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
+    #[command(flatten)]
+    choices: infer::Choices,
 }
 
 /// Runs the command.
@@ -62,7 +63,7 @@ fn plan(project: &Project, capture: &Capture, arguments: &Arguments) -> anyhow::
         return if certificate.checked { Ok(plan) } else { Err(rejected(path, &certificate).into()) };
     }
     let program = infer::extract(capture)?;
-    let inferred = infer::infer(project, capture, &program, &Config::default())?;
+    let inferred = infer::infer(project, capture, &program, &arguments.choices.config())?;
     project.store_plan(&inferred.plan)?;
     print!("{}", infer::summary(&inferred));
     if inferred.certificate.checked {

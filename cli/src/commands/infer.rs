@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use inference::{Config, Inferred};
+use inference::{Budget, Config, Inferred};
 use model::pair::Atomicity;
 use model::plan::{Lock, Plan};
 use model::program::Program;
@@ -18,9 +18,8 @@ use crate::project::Project;
 pub(crate) struct Arguments {
     /// The program, built with `atomfix cc`
     program: PathBuf,
-    /// Leave out pairs that were seen less often than this
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) support: u64,
+    #[command(flatten)]
+    choices: Choices,
     /// Print how a site came to its variable, and stop
     #[arg(long, value_name = "SITE")]
     explain: Option<String>,
@@ -29,13 +28,36 @@ pub(crate) struct Arguments {
     stats: bool,
 }
 
+/// What a user may choose about the plan, also when `harden` makes one.
+#[derive(clap::Args)]
+pub(crate) struct Choices {
+    /// Leave out pairs that were seen less often than this
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    support: u64,
+    /// Leave out a lock that would need more operations than this share of all accesses, in per cent
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = percent)]
+    budget: f64,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|share| (0.0..=1000.0).contains(share)).ok_or_else(|| "not a number of per cent from 0 to 1000".to_owned())
+}
+
+impl Choices {
+    /// The same, for inference.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 10000, as the parser makes sure")]
+    pub(crate) fn config(&self) -> Config {
+        let budget = Budget { per_mille: (self.budget * 10.0).round() as u64, ..Budget::default() };
+        Config { support: self.support, budget, ..Config::default() }
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let project = Project::open(&arguments.program)?;
     let capture = passes::capture::open(&arguments.program).map_err(Failure::from)?;
     let program = extract(&capture)?;
-    let config = Config { support: arguments.support, ..Config::default() };
-    let inferred = infer(&project, &capture, &program, &config)?;
+    let inferred = infer(&project, &capture, &program, &arguments.choices.config())?;
     if let Some(site) = &arguments.explain {
         let site =
             site.parse().map_err(|error| Failure::usage(format!("--explain {site}: {error}"), "plan.toml and --stats name sites"))?;

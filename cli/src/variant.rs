@@ -55,7 +55,8 @@ pub(crate) fn build(capture: &Capture, variant: Variant<'_>, out: &Path) -> Resu
         Failure::usage(format!("{}: {error}", scratch.path().display()), "free some space, or set TMPDIR to a writable folder")
     })?;
     let request = Relink {
-        bitcode: transformed.into_iter().map(|unit| Some(unit.bitcode)).collect(),
+        // A unit in which nothing was inserted keeps the object that the user's build made.
+        bitcode: transformed.into_iter().map(|unit| (unit.operations > 0 || variant.hooks.is_some()).then_some(unit.bitcode)).collect(),
         extra_bitcode,
         archives: vec![archive],
         link_args: variant.link_args,

@@ -63,7 +63,8 @@ fn function(index: usize, functions: usize, random: &mut Random, evidence: &mut 
         .map(|(n, kind)| {
             let site = matches!(kind, NodeKind::Access(_) | NodeKind::Call(_)).then(|| SiteKey::of(key, u32::try_from(n).unwrap_or(0)));
             let mut successors = if n < last { vec![NodeId::new(n + 1)] } else { Vec::new() };
-            if n < last && random.below(6) == 0 {
+            // Jumps would leave a critical section with its lock held.
+            if n < last && !locked && random.below(6) == 0 {
                 let to = if random.below(4) == 0 { n.max(4) - 3 } else { (n + 1 + random.below(4)).min(last) };
                 successors.push(NodeId::new(to));
                 successors.dedup();

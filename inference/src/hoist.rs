@@ -106,12 +106,12 @@ fn attempt(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, config: &Config, res
     let mut placements = place_all(facts.flows, facts.calls, placements, &demands, &all);
     resolution.operations_before = placements.spots.values().map(|placement| placement.acquires.len() + placement.edges.len()).sum();
     resolution.hoists = 0;
-    let first = OrderGraph::of(order_facts, &placements, &BTreeMap::new());
-    resolution.order = choose_order(&first, resolution.pairs.iter().map(|pair| pair.variable).collect());
+    let mut graph = OrderGraph::of(order_facts, &placements);
+    resolution.order = choose_order(&graph, resolution.pairs.iter().map(|pair| pair.variable).collect());
     let rank: BTreeMap<VariableId, u32> = (0..).zip(&resolution.order).map(|(place, &variable)| (variable, place)).collect();
     let mut counts: BTreeMap<VariableId, usize> = BTreeMap::new();
     loop {
-        let graph = OrderGraph::of(order_facts, &placements, &rank);
+        graph = graph.ranked(&placements, &rank);
         let (ours, program): (Vec<_>, Vec<_>) = graph.cycles().into_iter().partition(|cycle| cycle.iter().any(takes_part));
         if ours.is_empty() {
             (resolution.placements, resolution.graph, resolution.program_cycles) = (placements, graph, program);
@@ -141,6 +141,7 @@ fn attempt(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, config: &Config, res
             return Err(Setback::Stuck(culprit.into_iter().map(|variable| stuck_at(&graph, &ours, variable, why.clone())).collect()));
         }
         placements = place_all(facts.flows, facts.calls, placements, &demands, &changed);
+        graph = OrderGraph::of(order_facts, &placements);
     }
 }
 

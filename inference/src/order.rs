@@ -82,25 +82,51 @@ pub struct OrderFacts<'a> {
 }
 
 impl OrderGraph {
-    /// All edges of a placement. Locks that one node acquires are taken in the order of `rank`.
+    /// All edges of a placement, but for those between locks that one node acquires.
     #[must_use]
-    pub fn of(facts: &OrderFacts<'_>, placements: &Placements, rank: &BTreeMap<VariableId, u32>) -> Self {
-        let mut graph = Self::default();
-        let mut by_function: BTreeMap<FunctionId, BTreeMap<VariableId, &Placement>> = BTreeMap::new();
-        for (&(variable, function), placement) in &placements.spots {
-            by_function.entry(function).or_default().insert(variable, placement);
-        }
+    pub fn of(facts: &OrderFacts<'_>, placements: &Placements) -> Self {
+        let mut found = Found::default();
+        let by_function = by_function(placements);
         let none = BTreeMap::new();
         for f in 0..facts.program.functions.len() {
             let function = FunctionId::new(f);
             let injected = by_function.get(&function).unwrap_or(&none);
-            Local { facts, placements, function, injected, rank }.edges(&mut graph);
+            Local { facts, placements, function, injected }.edges(&mut found);
         }
-        for witnesses in graph.edges.values_mut() {
+        Self::default().with(found)
+    }
+
+    /// Adds the edges between locks that one node acquires, which it takes in the order of `rank`.
+    #[must_use]
+    pub fn ranked(self, placements: &Placements, rank: &BTreeMap<VariableId, u32>) -> Self {
+        let mut found = Found::default();
+        for (function, injected) in by_function(placements) {
+            for (&variable, placement) in &injected {
+                let sooner = || injected.iter().filter(|(other, _)| rank.get(other) < rank.get(&variable));
+                for (&at, acquire) in &placement.acquires {
+                    for (&other, earlier) in sooner().filter(|(_, earlier)| earlier.acquires.contains_key(&at)) {
+                        let mode = earlier.running.get(&at).and_then(|holds| holds.labels.values().map(|strength| strength.most).max());
+                        let held = (LockKey::Injected(other), mode.unwrap_or(Mode::X));
+                        found.add(held, (LockKey::Injected(variable), acquire.mode), Witness { function, from: at, at });
+                    }
+                }
+            }
+        }
+        self.with(found)
+    }
+
+    fn with(mut self, mut found: Found) -> Self {
+        // Sorting once is much quicker than looking every edge up.
+        found.edges.sort_unstable();
+        found.edges.dedup();
+        for run in found.edges.chunk_by(|a, b| a.0 == b.0) {
+            let Some((edge, _)) = run.first() else { continue };
+            let witnesses = self.edges.entry(*edge).or_default();
+            witnesses.extend(run.iter().map(|(_, witness)| *witness));
             witnesses.sort_unstable();
             witnesses.dedup();
         }
-        graph
+        self
     }
 
     /// The locks of each cycle of waits, largest sets that wait on each other: for each component, its edges.
@@ -134,11 +160,27 @@ impl OrderGraph {
         cycles.sort();
         cycles
     }
+}
 
+fn by_function(placements: &Placements) -> BTreeMap<FunctionId, BTreeMap<VariableId, &Placement>> {
+    let mut found: BTreeMap<FunctionId, BTreeMap<VariableId, &Placement>> = BTreeMap::new();
+    for (&(variable, function), placement) in &placements.spots {
+        found.entry(function).or_default().insert(variable, placement);
+    }
+    found
+}
+
+/// Edges as they are found, with repeats.
+#[derive(Default)]
+struct Found {
+    edges: Vec<(Edge, Witness)>,
+}
+
+impl Found {
     fn add(&mut self, held: (LockKey, Mode), acquired: (LockKey, Mode), witness: Witness) {
         if held.0 != acquired.0 {
             let edge = Edge { held: held.0, held_mode: held.1, acquired: acquired.0, acquired_mode: acquired.1 };
-            self.edges.entry(edge).or_default().push(witness);
+            self.edges.push((edge, witness));
         }
     }
 }
@@ -158,7 +200,6 @@ struct Local<'a> {
     placements: &'a Placements,
     function: FunctionId,
     injected: &'a BTreeMap<VariableId, &'a Placement>,
-    rank: &'a BTreeMap<VariableId, u32>,
 }
 
 /// When, in the course of a node, something is held.
@@ -169,7 +210,7 @@ enum Moment {
 }
 
 impl Local<'_> {
-    fn edges(&self, graph: &mut OrderGraph) {
+    fn edges(&self, graph: &mut Found) {
         let steps = &self.facts.locks.steps[self.function.index()];
         let mut known = BTreeMap::new();
         for at in self.facts.flows[self.function.index()].nodes() {
@@ -185,7 +226,7 @@ impl Local<'_> {
     }
 
     /// What the injected acquisitions before a node wait for.
-    fn injected_edges(&self, at: NodeId, graph: &mut OrderGraph, known: &mut Known) {
+    fn injected_edges(&self, at: NodeId, graph: &mut Found, known: &mut Known) {
         for (&variable, placement) in self.injected {
             let Some(acquire) = placement.acquires.get(&at) else { continue };
             let acquired = (LockKey::Injected(variable), acquire.mode);
@@ -195,17 +236,11 @@ impl Local<'_> {
                     graph.add((origin.lock, mode), acquired, witness);
                 }
             }
-            let sooner = self.injected.iter().filter(|(other, _)| self.rank.get(other) < self.rank.get(&variable));
-            for (&other, earlier) in sooner.filter(|(_, earlier)| earlier.acquires.contains_key(&at)) {
-                let mode = earlier.running.get(&at).and_then(|holds| holds.labels.values().map(|strength| strength.most).max());
-                let mode = mode.unwrap_or(Mode::X);
-                graph.add((LockKey::Injected(other), mode), acquired, Witness { function: self.function, from: at, at });
-            }
         }
     }
 
     /// What calls into the program may wait for.
-    fn call_edges(&self, at: NodeId, graph: &mut OrderGraph, known: &mut Known) {
+    fn call_edges(&self, at: NodeId, graph: &mut Found, known: &mut Known) {
         let callees = self.facts.calls.from_node(self.function, at);
         if callees.is_empty() {
             return;

@@ -1,9 +1,10 @@
 //! `check` and `replay` as their user meets them: real programs, compiled, explored and replayed.
 //!
 //! `ui` explores the programs of `tests/ui`, sorted by outcome, and compares what is printed with golden files;
-//! `litmus` counts schedules exactly; `bad_input` asks for what cannot be done.
+//! `litmus` counts schedules exactly; `bad_input` asks for what cannot be done; `compare` hardens a program first.
 
 mod bad_input;
+mod compare;
 mod litmus;
 mod sandbox;
 mod ui;

@@ -19,8 +19,8 @@ use crate::sys::memory::{Sharing, map_at};
 
 /// Parts, one a thread; further threads share the last.
 const PARTS: usize = 256;
-/// Address space of one part.
-const PART_BYTES: usize = 1 << 32;
+/// Address space of one part: the first of these that the system grants for all parts together.
+const PART_SIZES: [usize; 4] = [1 << 32, 1 << 28, 1 << 24, 1 << 22];
 /// Where the heap lies if that is free: the same in every process.
 const HINT: usize = 0x2000_0000_0000;
 const HEADER: usize = 16;
@@ -33,6 +33,7 @@ struct Part {
 
 static START: AtomicUsize = AtomicUsize::new(0);
 static OWNER: AtomicUsize = AtomicUsize::new(0);
+static PART_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// A size class: bytes are `(4 + low) << (high + 3)` for the class `4 * high + low`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,14 +63,19 @@ fn start() -> Option<usize> {
     if known != 0 {
         return Some(known);
     }
-    let start = map_at(HINT, PARTS * PART_BYTES, Sharing::Private).ok()?;
+    let (start, part) = PART_SIZES.into_iter().find_map(|part| Some((map_at(HINT, PARTS * part, Sharing::Private).ok()?, part)))?;
+    PART_BYTES.store(part, Relaxed);
     START.store(start, Relaxed);
     Some(start)
 }
 
+fn part_bytes() -> usize {
+    PART_BYTES.load(Relaxed)
+}
+
 /// The part at this address of the heap, which begins with its state.
 fn part(start: usize, index: usize) -> &'static Part {
-    let address = start + index * PART_BYTES;
+    let address = start + index * part_bytes();
     let part: *const Part = with_exposed_provenance_mut(address);
     // SAFETY: the mapping is zeroed, which is a valid `Part`, and is never unmapped.
     let part = unsafe { &*part };
@@ -91,7 +97,7 @@ pub(crate) fn allocate(bytes: usize, align: usize) -> *mut u8 {
     let mut block = free.load(Relaxed);
     if block == 0 {
         block = part.fresh.load(Relaxed);
-        if block + class.bytes() > start + (owner + 1) * PART_BYTES {
+        if block + class.bytes() > start + (owner + 1) * part_bytes() {
             return null_mut();
         }
         part.fresh.store(block + class.bytes(), Relaxed);
@@ -121,7 +127,7 @@ pub(crate) fn allocate_zeroed(bytes: usize) -> *mut u8 {
 fn header(block: *mut u8) -> Option<(Class, usize)> {
     let start = START.load(Relaxed);
     let at = block.expose_provenance();
-    if start == 0 || !(start..start + PARTS * PART_BYTES).contains(&at) {
+    if start == 0 || !(start..start + PARTS * part_bytes()).contains(&at) {
         return None;
     }
     let header: *const [usize; 2] = with_exposed_provenance_mut(at - HEADER);
@@ -139,7 +145,7 @@ pub(crate) fn usable(block: *mut u8) -> usize {
 pub(crate) fn free(block: *mut u8) {
     let Some((class, begin)) = header(block) else { return };
     let start = START.load(Relaxed);
-    let free = &part(start, (begin - start) / PART_BYTES).free[class.0];
+    let free = &part(start, (begin - start) / part_bytes()).free[class.0];
     let link: *mut usize = with_exposed_provenance_mut(begin);
     // SAFETY: the block is ours and at least 32 bytes long.
     unsafe { link.write(free.load(Relaxed)) };

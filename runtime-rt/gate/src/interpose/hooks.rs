@@ -141,3 +141,19 @@ export! {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use model::abi::{Archive, HOOKS};
+
+    #[test]
+    fn every_hook_that_the_archive_owes_is_defined_here() {
+        let source = include_str!("hooks.rs");
+        let owed = HOOKS.iter().filter(|hook| hook.archives.contains(&Archive::Gate));
+        let missing: Vec<&str> = owed
+            .map(|hook| hook.name)
+            .filter(|name| !source.contains(&format!("    {name} -> ")) && !source.contains(&format!("    fn {name}(")))
+            .collect();
+        assert_eq!(missing, [""; 0]);
+    }
+}

@@ -1,0 +1,48 @@
+//! A hardened build beside its original: both are explored, and the exit code is that of the build named.
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+
+const SOURCE: &str = "#include <assert.h>
+#include <pthread.h>
+#include <unistd.h>
+static int fill;
+static void *append(void *wait) {
+  if (wait) usleep(20000);
+  int at = fill;
+  fill = at + 1;
+  return NULL;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, NULL, append, &fill);
+  append(NULL);
+  pthread_join(t, NULL);
+  assert(fill == 2);
+}
+";
+
+#[test]
+fn a_hardened_build_is_explored_beside_its_original() {
+    let sandbox = Sandbox::new();
+    sandbox.compile("app.c", SOURCE, &[]);
+    for arguments in [&["profile", "./app", "--runs", "10"][..], &["harden", "./app", "-o", "app.hard"]] {
+        let said = sandbox.atomfix(arguments);
+        assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    }
+    let said = sandbox.atomfix(&["check", "./app.hard", "--json", "result.json", "--require-complete"]);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    assert!(said.out.contains("assert at app.c:16"), "{}", said.out);
+    assert!(said.out.lines().any(|line| line.ends_with("gone")), "{}", said.out);
+
+    let report: Value = serde_json::from_str(&sandbox.read("result.json")).expect("JSON");
+    let builds: Vec<&Value> = report["results"].as_array().expect("a list").iter().map(|result| &result["build"]).collect();
+    assert_eq!(builds, ["original", "hardened"]);
+    assert_eq!(report["results"][0]["failures"][0]["kind"], "assert");
+    assert_eq!(report["results"][1]["failures"].as_array().map(Vec::len), Some(0));
+    assert_eq!(report["results"][1]["complete"], true);
+
+    let said = sandbox.atomfix(&["check", "./app"]);
+    assert_eq!(said.code, 1, "the original by itself: {}{}", said.out, said.err);
+}

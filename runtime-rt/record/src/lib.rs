@@ -21,6 +21,7 @@ mod hold;
 mod order;
 mod pool;
 mod shadow;
+mod starts;
 mod thread;
 
 mod observe;

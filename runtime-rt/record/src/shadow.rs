@@ -21,8 +21,8 @@ use model::pair::Atomicity;
 
 use crate::cell::{LockBits, Mask, OwnedWord, Slot, SlotCell, Slots, ThreadNumber, owned_accesses, put};
 use crate::pool::Pool;
+use crate::starts::Starts;
 use crate::sys::{self, Barrier, Once, Spin, Zeroed};
-use crate::table::SiteIndex;
 
 /// An address of the program's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +47,7 @@ impl Address {
 }
 
 /// Bytes of a page; words of 8 bytes in it.
-const PAGE: usize = 4096;
+pub(crate) const PAGE: usize = 4096;
 const WORDS: usize = PAGE / 8;
 const CONVERTING: u32 = u32::MAX - 1;
 const SHARED: u32 = u32::MAX;
@@ -65,29 +65,20 @@ pub(crate) struct SharedBlock {
     touched: [AtomicU8; WORDS],
 }
 
-/// Where heap blocks begin in a page: possible every 16 bytes.
-#[derive(Debug)]
-struct Starts {
-    bits: [AtomicU64; 4],
-    sites: [AtomicU32; 256],
-}
-
 /// What is known of one page.
 #[derive(Debug)]
 pub(crate) struct Page {
     owner: AtomicU32,
-    lock: Spin,
+    pub(crate) lock: Spin,
     owned: Once<OwnedBlock>,
     shared: [Once<SharedBlock>; 4],
-    starts: Once<Starts>,
+    pub(crate) starts: Once<Starts>,
 }
 
 // SAFETY: atomic integers.
 unsafe impl Zeroed for OwnedBlock {}
 // SAFETY: atomic integers.
 unsafe impl Zeroed for SharedBlock {}
-// SAFETY: atomic integers.
-unsafe impl Zeroed for Starts {}
 // SAFETY: atomic integers and absent references.
 unsafe impl Zeroed for Page {}
 
@@ -132,7 +123,7 @@ pub(crate) struct Shadow {
     pages: Pool<Page>,
     owned: Pool<OwnedBlock>,
     shared: Pool<SharedBlock>,
-    starts: Pool<Starts>,
+    pub(crate) starts: Pool<Starts>,
     stripes: &'static [Stripe],
     threads: &'static [Once<Public>],
     /// Pages that have blocks, and blocks beyond each one's first: these may be a quarter of those, and some more.
@@ -394,49 +385,6 @@ impl Shadow {
     /// The slots of a word whose stripe is held.
     pub(crate) fn slots(&self, page: &'static Page, address: Address) -> WordSlots<'_> {
         WordSlots { shadow: self, page, word: address.word() }
-    }
-
-    /// A heap block begins here, allocated at this call.
-    pub(crate) fn add_start(&self, address: Address, site: Option<SiteIndex>) {
-        let Some(page) = self.page(address) else { return };
-        if page.starts.get().is_none() {
-            let _taken = page.lock.take();
-            if page.starts.get().is_none() {
-                page.starts.set(self.starts.get());
-            }
-        }
-        let Some(starts) = page.starts.get() else { return };
-        let unit = address.0 % PAGE / 16;
-        starts.sites[unit].store(site.map_or(0, |site| site.0 + 1), Ordering::Relaxed);
-        starts.bits[unit / 64].fetch_or(1 << (unit % 64), Ordering::Relaxed);
-    }
-
-    /// It ends.
-    pub(crate) fn remove_start(&self, address: Address) {
-        if let Some(starts) = self.find(address).and_then(|page| page.starts.get()) {
-            let unit = address.0 % PAGE / 16;
-            starts.bits[unit / 64].fetch_and(!(1 << (unit % 64)), Ordering::Relaxed);
-        }
-    }
-
-    /// Where the last heap block at or below this address begins, within a megabyte, and who allocated it.
-    pub(crate) fn find_start(&self, address: Address) -> Option<(Address, Option<SiteIndex>)> {
-        let mut unit = address.0 / 16;
-        let lowest = unit.saturating_sub(1 << 16);
-        while unit > lowest {
-            let within = unit % 256;
-            let bits = self.find(Address(unit * 16)).and_then(|page| page.starts.get()).map_or(0, |starts| {
-                let upto = u64::MAX >> (63 - within % 64);
-                starts.bits[within / 64].load(Ordering::Relaxed) & upto
-            });
-            if bits != 0 {
-                let unit = unit / 64 * 64 + 63 - bits.leading_zeros() as usize;
-                let site = self.find(Address(unit * 16))?.starts.get()?.sites[unit % 256].load(Ordering::Relaxed);
-                return Some((Address(unit * 16), site.checked_sub(1).map(SiteIndex)));
-            }
-            unit = (unit / 64 * 64).checked_sub(1)?;
-        }
-        None
     }
 
     /// In a forked child: what other threads held there is held by nobody.

@@ -1,8 +1,9 @@
 //! Functions of libc that this archive stands in for. Each does what its original does, by calling it; before one that may wait
 //! for another thread or for a peer, this thread's injected locks are given up.
 //!
-//! The symbols are strong and unversioned in the executable, which also catches the calls that libstdc++.so and other shared
-//! libraries make. Not caught: calls inside libc itself (`fgets` on a terminal), raw system calls, statically linked libc.
+//! The symbols are in the executable, unversioned, which also catches the calls that libstdc++.so and other shared libraries make;
+//! they are weak, so that a program may have functions of its own with these names. Not caught: calls inside libc itself (`fgets` on a
+//! terminal), raw system calls, statically linked libc.
 //! Signatures use `usize` for pointers that are only passed on.
 
 pub mod next;

@@ -58,11 +58,19 @@ impl Next {
 /// that says it can unwind abort instead. They have unwind tables and nothing to clean up, so the unwinder just passes.
 macro_rules! interpose {
     ($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty, $next:expr, |$original:ident| $body:expr) => {
+        // Weak, so that a program with a function of its own of this name links, and keeps it.
+        #[cfg(panic = "abort")]
+        core::arch::global_asm!(
+            concat!(".weak ", stringify!($name)),
+            concat!(".type ", stringify!($name), ", @function"),
+            concat!(".set ", stringify!($name), ", __atomfix_instead_of_", stringify!($name)),
+        );
+
         $(#[$doc])*
         ///
         /// # Safety
         /// As the function of libc with this name.
-        #[cfg_attr(panic = "abort", unsafe(no_mangle))]
+        #[cfg_attr(panic = "abort", unsafe(export_name = concat!("__atomfix_instead_of_", stringify!($name))))]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
             static NEXT: $crate::interpose::next::Next = $next;
             let address = core::ptr::with_exposed_provenance::<()>(NEXT.address());

@@ -19,6 +19,7 @@ use std::process::ExitCode;
 use exit::{Exit, Failure};
 
 fn main() -> ExitCode {
+    sigpipe::reset();
     match commands::run() {
         Ok(code) => code,
         Err(error) => {

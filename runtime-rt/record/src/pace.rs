@@ -15,8 +15,8 @@ use crate::sys;
 
 /// Accesses of one thread without news that end a window.
 const QUIET: u32 = 1 << 17;
-/// A pause, in nanoseconds of the processors' time: ten times `QUIET` accesses at 110 each.
-const PAUSE: u64 = 143_000_000;
+/// A pause, in nanoseconds of the processors' time: twenty times `QUIET` accesses at 110 each.
+const PAUSE: u64 = 286_000_000;
 /// Entries in a pause between two looks at the clock: the hooks come here when the low half of `waited` is zero.
 const PATIENCE: u32 = 1 << 16;
 /// Bits for keys.

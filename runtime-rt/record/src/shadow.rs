@@ -126,7 +126,7 @@ pub(crate) struct Shadow {
     pub(crate) starts: Pool<Starts>,
     stripes: &'static [Stripe],
     threads: &'static [Once<Public>],
-    /// Pages that have blocks, and blocks beyond each one's first: these may be a quarter of those, and some more.
+    /// Pages that have blocks, and blocks beyond each one's first: these may be an eighth of those, and some more.
     touched: AtomicUsize,
     grown: AtomicUsize,
     /// Whether pages may be owned: whether all threads can be made to pass a barrier.
@@ -136,7 +136,7 @@ pub(crate) struct Shadow {
 const MIDDLE_BITS: u32 = 18;
 const TOP: usize = 1 << (47 - 12 - MIDDLE_BITS);
 /// Blocks beyond the first of pages that there may be in any case.
-const GROWN_ALWAYS: usize = 1 << 10;
+const GROWN_ALWAYS: usize = 1 << 9;
 const STRIPES: usize = 1 << 12;
 
 #[derive(Debug)]
@@ -461,7 +461,7 @@ impl Slots for WordSlots<'_> {
         let Some(place) = self.page.shared.iter().find(|block| block.get().is_none()) else { return false };
         let (grown, touched) = (self.shadow.grown.load(Ordering::Relaxed), self.shadow.touched.load(Ordering::Relaxed));
         let first = self.page.shared[0].get().is_none();
-        if !first && grown >= GROWN_ALWAYS + touched / 4 {
+        if !first && grown >= GROWN_ALWAYS + touched / 8 {
             return false;
         }
         let Some(block) = self.shadow.shared.get() else { return false };

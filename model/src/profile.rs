@@ -67,7 +67,8 @@ pub struct PairEvidence {
     pub shared: u64,
     /// By how many threads, at most over the runs.
     pub threads: u32,
-    /// Locks whose same *instance* (one acquisition) was held at both accesses, in every observation.
+    /// Locks whose same *instance* (one acquisition) was held at both accesses, in every observation on shared memory; in every
+    /// observation, if none was. A program need not lock what it has not shared yet.
     pub locks: BTreeSet<LockName>,
 }
 
@@ -175,9 +176,13 @@ impl PairEvidence {
     pub fn absorb(&mut self, other: &Self) {
         self.atomicity = self.atomicity.meet(other.atomicity);
         self.seen += other.seen;
+        match (self.shared > 0, other.shared > 0) {
+            (false, true) => self.locks.clone_from(&other.locks),
+            (true, false) => {}
+            (true, true) | (false, false) => self.locks.retain(|lock| other.locks.contains(lock)),
+        }
         self.shared += other.shared;
         self.threads = self.threads.max(other.threads);
-        self.locks.retain(|lock| other.locks.contains(lock));
     }
 }
 

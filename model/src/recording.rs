@@ -31,7 +31,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"atomfix\0");
 /// The next four.
 pub const TAG: u32 = u32::from_le_bytes(*b"reco");
 /// The version of this form.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Bytes before the first section.
 pub const HEADER: usize = 4096;
 /// Where the counts begin.
@@ -44,7 +44,7 @@ pub const DROPS_OFFSET: usize = 128;
 pub enum Section {
     /// `key u64, seen u64, shared u64, locks u32 (0 none yet, or 1 + set), kind u32 (0 call only, or 1 + Rw; bit 31: `SITE_CONCURRENT`)`
     Sites,
-    /// `head, tail, first, second u32 (sites), seen u64, shared u64, threads u64 (a bit each, modulo 64), atomicity u32, locks u32 (set)`
+    /// `head, tail, first, second u32 (sites), seen u64, shared u64, threads u64 (a bit each, modulo 64), atomicity u32, locks u32 (set; bit 31: `PAIR_LOCKS_SHARED`)`
     Pairs,
     /// `site u32, site u32`
     Edges,
@@ -99,6 +99,9 @@ pub const SIZE: usize = Section::Sets.offset() + Section::Sets.entry() * Section
 
 /// The bit of a site's kind that says that it met an access of another thread which could have come at another time.
 pub const SITE_CONCURRENT: u32 = 1 << 31;
+
+/// The bit of a pair's lock set that says that it was held on shared memory; without it, on memory of one thread.
+pub const PAIR_LOCKS_SHARED: u32 = 1 << 31;
 
 /// Locks that one set holds at most.
 pub const SET_LOCKS: usize = 15;
@@ -237,7 +240,7 @@ pub struct RecordedPair {
     pub shared: u64,
     /// By how many threads (at most 64 are told apart).
     pub threads: u32,
-    /// The set of locks whose same instance was held at both accesses, each time.
+    /// The set of locks whose same instance was held at both accesses, each time on shared memory if there was such a time.
     pub locks: usize,
 }
 
@@ -366,7 +369,7 @@ pub fn decode(bytes: &(impl Bytes + ?Sized)) -> Result<Option<Recording>, BadRec
             seen: f.u64(16),
             shared: f.u64(24),
             threads: f.u64(32).count_ones(),
-            locks: index(f.u32(44), Section::Sets, at + 44)?,
+            locks: index(f.u32(44) & !PAIR_LOCKS_SHARED, Section::Sets, at + 44)?,
         });
     }
     for (at, f) in entries(Section::Edges) {

@@ -4,7 +4,7 @@
 use core::sync::atomic::Ordering;
 
 use model::pair::{Atomicity, Rw};
-use model::recording::{Drop, SITE_CONCURRENT};
+use model::recording::{Drop, PAIR_LOCKS_SHARED, SITE_CONCURRENT};
 
 use crate::cell::{Access, Findings, Slot};
 use crate::frame::End;
@@ -90,11 +90,11 @@ impl Recorder {
                 atomicity: Atomicity::Exclusive,
                 sites,
                 index,
-                met: locks,
+                met: (locks, shared),
                 seen: crate::thread::Tally::default(),
                 shared: crate::thread::Tally::default(),
             };
-            self.meet_locks(&pair.locks, locks, Stored::Plain);
+            self.meet_pair_locks(pair, locks, shared);
         }
         let pair = self.pairs.at(entry.index);
         if since < entry.atomicity {
@@ -103,9 +103,9 @@ impl Recorder {
             }
             entry.atomicity = since;
         }
-        if locks != entry.met {
-            self.meet_locks(&pair.locks, locks, Stored::Plain);
-            entry.met = locks;
+        if (locks, shared) != entry.met {
+            self.meet_pair_locks(pair, locks, shared);
+            entry.met = (locks, shared);
         }
         if let Some(count) = entry.seen.count() {
             pair.seen.fetch_add(count, Ordering::Relaxed);
@@ -148,18 +148,25 @@ impl Recorder {
         }
     }
 
-    /// Keeps only those locks of a stored set that are in this one too.
-    pub(crate) fn meet_locks(&self, stored: &core::sync::atomic::AtomicU32, locks: SetIndex, form: Stored) {
-        let _ = stored.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| {
-            let known = match form {
-                Stored::Plain => Some(SetIndex(old)),
-                Stored::OrNone => old.checked_sub(1).map(SetIndex),
-            };
-            let common = known.map_or(locks, |known| self.intersection(known, locks));
-            Some(match form {
-                Stored::Plain => common.0,
-                Stored::OrNone => common.0 + 1,
-            })
+    /// Keeps only those locks of a site that are in this set too.
+    fn meet_site_locks(&self, site: &Site, locks: SetIndex) {
+        let _ = site.locks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| {
+            let common = old.checked_sub(1).map_or(locks, |known| self.intersection(SetIndex(known), locks));
+            Some(common.0 + 1)
+        });
+    }
+
+    /// The same for a pair, where what is held on shared memory replaces what was held before there was any: a program need not
+    /// lock what it has not shared yet.
+    fn meet_pair_locks(&self, pair: &Pair, locks: SetIndex, shared: bool) {
+        let _ = pair.locks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| {
+            let known = SetIndex(old & !PAIR_LOCKS_SHARED);
+            match (old & PAIR_LOCKS_SHARED != 0, shared) {
+                (true, true) => Some(self.intersection(known, locks).0 | PAIR_LOCKS_SHARED),
+                (false, true) => Some(locks.0 | PAIR_LOCKS_SHARED),
+                (true, false) => None,
+                (false, false) => Some(self.intersection(known, locks).0),
+            }
         });
     }
 
@@ -210,17 +217,8 @@ impl Recorder {
             site.shared.fetch_add(count, Ordering::Relaxed);
         }
         if entry.met != Some(held) {
-            self.meet_locks(&site.locks, held, Stored::OrNone);
+            self.meet_site_locks(site, held);
             entry.met = Some(held);
         }
     }
-}
-
-/// How a set is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stored {
-    /// As its index.
-    Plain,
-    /// As 1 + its index; 0 for none yet.
-    OrNone,
 }

@@ -515,3 +515,12 @@ fn a_lock_that_only_one_of_them_holds_makes_nothing_concurrent() {
 fn a_lock_held_at_an_access_orders_nothing() {
     check_concurrent("1 lock l; 1 write x a; 1 unlock l; 2 lock l; 2 write x b; 2 unlock l", &["a", "b"]);
 }
+
+#[test]
+fn what_is_not_locked_before_memory_is_shared_does_not_count() {
+    let locked = |thread| format!("{thread} lock l; {thread} read x a; {thread} write x b; {thread} unlock l");
+    let trace = format!("1 enter; 2 enter; 1 read x a; 1 write x b; {}; {}; {}", locked(1), locked(2), locked(1));
+    assert!(pairs(&trace).iter().any(|pair| pair.starts_with("a b a b EXCLUSIVE 4/") && pair.ends_with("{l}")), "{:?}", pairs(&trace));
+    let later = format!("{trace}; 1 read x a; 1 write x b");
+    assert!(pairs(&later).iter().any(|pair| pair.starts_with("a b a b EXCLUSIVE 5/") && !pair.contains('{')), "{:?}", pairs(&later));
+}

@@ -64,7 +64,8 @@ pub(crate) struct PairEntry {
     pub(crate) atomicity: Atomicity,
     pub(crate) sites: [SiteIndex; 4],
     pub(crate) index: PairIndex,
-    pub(crate) met: SetIndex,
+    /// The locks that were met with the pair's at last, and whether on shared memory.
+    pub(crate) met: (SetIndex, bool),
     pub(crate) seen: Tally,
     pub(crate) shared: Tally,
 }

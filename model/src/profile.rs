@@ -107,6 +107,11 @@ pub enum LockName {
         /// In bytes.
         offset: u64,
     },
+    /// One of those that a loop initialized: an array of locks, say.
+    Made {
+        /// The call that initialized it.
+        call: SiteKey,
+    },
     /// Elsewhere (a stack, a library): a number within the run.
     Other(u32),
 }
@@ -117,6 +122,7 @@ impl fmt::Display for LockName {
             Self::Global { symbol, offset: 0 } => write!(f, "{symbol}"),
             Self::Global { symbol, offset } => write!(f, "{symbol}+{offset}"),
             Self::Heap { allocation, offset } => write!(f, "heap({allocation})+{offset}"),
+            Self::Made { call } => write!(f, "locks of {call}"),
             Self::Other(number) => write!(f, "lock#{number}"),
         }
     }

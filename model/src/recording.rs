@@ -48,7 +48,7 @@ pub enum Section {
     Pairs,
     /// `site u32, site u32`
     Edges,
-    /// `kind u32 (1 executable, 2 heap, 3 other), number u32, a u64 (address, or allocating site), b u64 (offset)`
+    /// `kind u32 (1 executable, 2 heap, 3 other, 4 made by a loop), number u32, a u64 (address, or allocating site), b u64 (offset)`
     Locks,
     /// `count u16, locks u16 × 15`, ascending; entry 0 is the empty set
     Sets,
@@ -251,6 +251,8 @@ pub enum RecordedLock {
     Executable(u64),
     /// In a heap object: who allocated it, and the offset.
     Heap(SiteKey, u64),
+    /// One of those that a loop initialized at this call.
+    Made(SiteKey),
     /// Elsewhere: a number within the run.
     Other(u32),
 }
@@ -380,6 +382,7 @@ pub fn decode(bytes: &(impl Bytes + ?Sized)) -> Result<Option<Recording>, BadRec
             1 => RecordedLock::Executable(f.u64(8)),
             2 => RecordedLock::Heap(SiteKey(f.u64(8)), f.u64(16)),
             3 => RecordedLock::Other(f.u32(4)),
+            4 => RecordedLock::Made(SiteKey(f.u64(8))),
             _ => return Err(bad(at, "it holds a kind of lock that does not exist")),
         });
     }

@@ -104,6 +104,7 @@ fn name(number: usize, lock: RecordedLock, symbols: &Symbols) -> LockName {
         RecordedLock::Executable(address) => {
             symbols.at(address).map_or_else(|| other(number), |(symbol, offset)| LockName::Global { symbol: symbol.to_owned(), offset })
         }
+        RecordedLock::Made(call) => LockName::Made { call },
         RecordedLock::Heap(allocation, offset) => LockName::Heap { allocation, offset },
         RecordedLock::Other(number) => other(number as usize),
     }

@@ -244,6 +244,13 @@ impl Frames {
         self.tick()
     }
 
+    /// The innermost activation's last call, and when that activation began.
+    pub(crate) fn calling(&mut self) -> Option<(SiteKey, Serial)> {
+        let top = self.top()?;
+        let activation = top.entered;
+        top.last().map(|call| (call.site, activation))
+    }
+
     /// The frontier of an access at `first` and one that happens now.
     #[inline]
     pub(crate) fn frontier(&mut self, first: Serial) -> Result<(End, End), Drop> {

@@ -10,6 +10,7 @@ use model::recording::{Drop, RANGE_LIMIT, SITE_CONCURRENT, Section};
 use crate::cell::{Access, Mask, Now, Room, ThreadNumber, access_owned, access_shared, owned_accesses};
 use crate::frame::{Serial, StackAddress};
 use crate::hold::{Holding, Names, Protects};
+use crate::made::{Made, Making};
 use crate::mapping::{Edge, Lock, Mapping, Pair, Set, Site};
 use crate::observe::{Observer, Repeats};
 use crate::order::{Clock, Order};
@@ -29,6 +30,7 @@ pub(crate) struct Recorder {
     pub(crate) sets: Table<Set>,
     pub(crate) shadow: Shadow,
     order: Order,
+    made: Made,
     pub(crate) pace: &'static Pace,
     /// The executable's data, in which locks have names.
     executable: Region,
@@ -41,6 +43,7 @@ pub(crate) struct Recorder {
 enum Naming {
     Executable(u64),
     Heap(SiteKey, u64),
+    Made(SiteKey),
     Other(u64),
 }
 
@@ -57,6 +60,7 @@ impl Recorder {
             sets: Table::new(mapping.sets(), mapping.count_of(Section::Sets))?,
             shadow: Shadow::new()?,
             order: Order::new()?,
+            made: Made::new()?,
             pace,
             executable,
             slide,
@@ -329,6 +333,20 @@ impl Recorder {
         thread.frames.call(frame, stack, site);
     }
 
+    /// A lock is being made.
+    pub(crate) fn make_lock(&self, thread: &mut Thread, lock: Address) {
+        let calling = thread.frames.calling().map(|(call, activation)| Making { lock, call, activation });
+        let earlier = core::mem::replace(&mut thread.making, calling);
+        let class = match (earlier, calling) {
+            (Some(earlier), Some(now)) if now.continues(earlier) => self.call_site(thread, now.call).map(|class| (earlier, class)),
+            _ => None,
+        };
+        if let Some((earlier, class)) = class {
+            self.made.set(earlier.lock, Some(class));
+        }
+        self.made.set(lock, class.map(|(_, class)| class));
+    }
+
     /// A lock was taken.
     pub(crate) fn acquire(&self, thread: &mut Thread, lock: Address, holding: Holding, block_size: impl Fn(Address) -> usize) {
         let now = thread.frames.tick();
@@ -394,6 +412,10 @@ impl Recorder {
     }
 
     fn naming(&self, lock: Address, block_size: impl Fn(Address) -> usize) -> Naming {
+        let class = self.made.class(lock).and_then(|class| self.sites.get(class.0));
+        if let Some(class) = class {
+            return Naming::Made(SiteKey(class.key.load(Ordering::Relaxed)));
+        }
         if self.executable.contains(lock) {
             return Naming::Executable(lock.0.wrapping_sub(self.slide) as u64);
         }
@@ -410,6 +432,7 @@ impl Recorder {
             Naming::Executable(address) => (1, address, 0),
             Naming::Heap(site, offset) => (2, site.0, offset),
             Naming::Other(address) => (3, address, 0),
+            Naming::Made(site) => (4, site.0, 0),
         };
         let is = |lock: &Lock| {
             let stored = (lock.kind.load(Ordering::Relaxed), lock.a.load(Ordering::Relaxed), lock.b.load(Ordering::Relaxed));

@@ -160,6 +160,10 @@ fn apply(recorder: &Recorder, actor: &mut Actor, names: &mut Names, words: &[&st
             let lock = Address(names.address(lock));
             actor.local.act(|thread| recorder.give_up(thread, lock));
         }
+        ["make", lock] => {
+            let lock = Address(names.address(lock));
+            actor.local.act(|thread| recorder.make_lock(thread, lock));
+        }
         ["post", object] => {
             let object = Address(names.address(object));
             actor.local.act(|thread| recorder.release(thread, object));
@@ -187,6 +191,7 @@ fn apply(recorder: &Recorder, actor: &mut Actor, names: &mut Names, words: &[&st
 fn lock_name(lock: RecordedLock, names: &Names) -> String {
     match lock {
         RecordedLock::Executable(address) => names.variables[(usize::try_from(address).expect("small") - DATA) / 0x2000].clone(),
+        RecordedLock::Made(call) => format!("made({})", names.sites[&call.0]),
         RecordedLock::Heap(site, offset) => format!("heap({})+{offset}", names.sites[&site.0]),
         RecordedLock::Other(number) => format!("other{number}"),
     }
@@ -523,4 +528,18 @@ fn what_is_not_locked_before_memory_is_shared_does_not_count() {
     assert!(pairs(&trace).iter().any(|pair| pair.starts_with("a b a b EXCLUSIVE 4/") && pair.ends_with("{l}")), "{:?}", pairs(&trace));
     let later = format!("{trace}; 1 read x a; 1 write x b");
     assert!(pairs(&later).iter().any(|pair| pair.starts_with("a b a b EXCLUSIVE 5/") && !pair.contains('{')), "{:?}", pairs(&later));
+}
+
+#[test]
+fn locks_that_one_loop_makes_share_a_name() {
+    let use_them = "1 lock k; 1 read x a; 1 unlock k; 1 lock m; 1 read x a; 1 read x b; 1 unlock m";
+    let loops = format!("1 enter; 1 call i; 1 make k; 1 call i; 1 make m; {use_them}");
+    assert!(pairs(&loops).iter().any(|pair| pair.starts_with("a b a b") && pair.ends_with("{made(i)}")), "{:?}", pairs(&loops));
+}
+
+#[test]
+fn locks_that_a_helper_makes_keep_their_names() {
+    let helper = |lock| format!("1 enter; 1 call i; 1 make {lock}; 1 leave");
+    let apart = format!("1 enter; 1 call h; {}; 1 call h; {}; 1 lock m; 1 read x a; 1 read x b; 1 unlock m", helper("k"), helper("m"));
+    assert!(pairs(&apart).iter().any(|pair| pair.starts_with("a b a b") && pair.ends_with("{m}")), "{:?}", pairs(&apart));
 }

@@ -10,6 +10,7 @@ use model::recording::{DROPS, Drop};
 use crate::cell::{Access, LockBits, ThreadNumber};
 use crate::frame::{Frames, Serial};
 use crate::hold::Holds;
+use crate::made::Making;
 use crate::order::Clock;
 use crate::pace::{Quiet, Window};
 use crate::perturb::Perturbation;
@@ -106,6 +107,8 @@ pub(crate) struct Thread {
     pub(crate) clock: Clock,
     /// The object of the last wait, whose end has no event of its own.
     pub(crate) waited: Option<Address>,
+    /// The lock that it made last.
+    pub(crate) making: Option<Making>,
     pub(crate) holds: Holds,
     /// The same, a bit each.
     pub(crate) lock_bits: LockBits,

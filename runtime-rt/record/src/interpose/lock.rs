@@ -2,10 +2,30 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::{Next, weak};
+use super::{Next, weak, weak_before};
 use crate::hold::Holding;
 use crate::process::{perturb, with};
 use crate::shadow::Address;
+
+/// Wrappers of functions that make one lock.
+macro_rules! makes {
+    ($($symbol:ident, $wrapper:ident, $next:ident, $name:literal;)*) => {$(
+        static $next: Next = Next::new($name);
+
+        extern "C" fn $wrapper(lock: *mut c_void) -> *mut c_void {
+            with(|recorder, thread, _| recorder.make_lock(thread, Address(lock.addr())));
+            $next.address()
+        }
+
+        weak_before!($symbol => $wrapper);
+    )*};
+}
+
+makes! {
+    pthread_mutex_init, mutex_init, MUTEX_INIT, c"pthread_mutex_init";
+    pthread_rwlock_init, rwlock_init, RWLOCK_INIT, c"pthread_rwlock_init";
+    pthread_spin_init, spin_init, SPIN_INIT, c"pthread_spin_init";
+}
 
 /// A lock was taken.
 pub(super) fn taken(lock: *mut c_void, holding: Holding) {

@@ -16,6 +16,7 @@ use crate::exit::Failure;
 use crate::gated::{Gated, Subject};
 use crate::progress::Spinner;
 use crate::sources::Sources;
+use crate::wording::demangled;
 
 /// What to explore, and how.
 pub(crate) struct Task<'a> {
@@ -108,7 +109,7 @@ fn notes(explored: &Explored, task: &Task<'_>) -> Vec<String> {
     }
     let uncovered = &task.subject.capture.uncovered;
     if !uncovered.is_empty() {
-        let names: Vec<String> = uncovered.iter().map(|one| format!("{} ({})", one.what, one.why)).collect();
+        let names: Vec<String> = uncovered.iter().map(|one| format!("{} ({})", demangled(&one.what), one.why)).collect();
         notes.push(format!("not instrumented: {}", names.join(", ")));
     }
     notes

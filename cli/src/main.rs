@@ -13,6 +13,7 @@ mod recorded;
 mod runtime;
 mod sources;
 mod variant;
+mod wording;
 
 use std::process::ExitCode;
 

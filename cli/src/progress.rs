@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use explorer::target::watch::Progress;
 use indicatif::ProgressBar;
 
+use crate::wording::counted;
+
 /// Shows how an exploration is getting on.
 pub(crate) struct Spinner {
     begin: Instant,
@@ -25,7 +27,7 @@ impl Spinner {
             return;
         }
         let bar = self.bar.get_or_insert_with(ProgressBar::new_spinner);
-        bar.set_message(format!("{}: {} schedules, {} failed", self.name, progress.schedules, progress.failed));
+        bar.set_message(format!("{}: {}, {} failed", self.name, counted(progress.schedules, "schedule"), progress.failed));
         bar.tick();
     }
 

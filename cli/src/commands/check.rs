@@ -18,6 +18,7 @@ use crate::exit::{Exit, Failure};
 use crate::exploration::{self, Task};
 use crate::gated::Subject;
 use crate::sources::Sources;
+use crate::wording::counted;
 
 /// The command line of `check`.
 #[derive(Args)]
@@ -105,16 +106,20 @@ fn show(result: &CheckResult, explored: &Explored, sources: &Sources<'_>) {
     let executions =
         if result.abandoned > 0 { format!(" (and {} abandoned as covered by others)", result.abandoned) } else { String::new() };
     println!(
-        "{} ({}), {}: {} schedules{executions}, covering {}",
-        result.program, result.build, result.strategy, result.schedules, result.coverage
+        "{} ({}), {}: {}{executions}, covering {}",
+        result.program,
+        result.build,
+        result.strategy,
+        counted(result.schedules, "schedule"),
+        result.coverage
     );
     let begun = explored.executions.max(1);
     println!(
-        "  {:.2} s, {:.0} schedules a second, {:.1} steps a run, {} threads",
+        "  {:.2} s, {:.0} schedules a second, {:.1} steps a run, {}",
         result.seconds,
         result.schedules_per_second,
         per(explored.steps, begun),
-        explored.threads
+        counted(explored.threads, "thread")
     );
     for note in &result.notes {
         println!("  note: {note}");

@@ -13,13 +13,14 @@ use crate::exit::{Exit, Failure};
 use crate::project::{self, Project};
 use crate::runtime::Runtime;
 use crate::variant::{self, Variant};
+use crate::wording::{counted, demangled};
 
 /// The command line of `harden`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The program, built with `atomfix cc`
     program: PathBuf,
-    /// Where to put the hardened program
+    /// Write the hardened program to this file
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// Use this plan instead of inferring one
@@ -40,7 +41,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let variant = Variant { plan: Some(&plan), hooks: None, runtime: Runtime::Lock, hardened: Some(hardened), link_args: Vec::new() };
     let built = variant::build(&capture, variant, &arguments.output)?;
     let enabled = plan.locks.iter().filter(|lock| lock.enabled).count();
-    println!("{}: {enabled} locks, {} operations injected", arguments.output.display(), built.operations);
+    let (locks, operations) = (counted(enabled, "lock"), counted(built.operations, "operation"));
+    println!("{}: {locks}, {operations} injected", arguments.output.display());
     println!("Next: atomfix check {} -- ARGS", arguments.output.display());
     Ok(Exit::Clean.into())
 }
@@ -76,7 +78,7 @@ fn plan(project: &Project, capture: &Capture, arguments: &Arguments) -> anyhow::
 
 /// No plan is applied that the checker did not accept.
 fn rejected(path: &Path, certificate: &Certificate) -> Failure {
-    let what = format!("{}: the checker rejects this plan:\n  {}", path.display(), certificate.findings.join("\n  "));
+    let what = format!("{}: the checker rejects this plan:\n  {}", path.display(), demangled(&certificate.findings.join("\n  ")));
     Failure::usage(
         what,
         "undo the edits that it names, switch the lock off with 'enabled = false', or infer a new plan with 'atomfix infer'",

@@ -1,5 +1,6 @@
 //! `atomfix infer`: from the profile to the plan, for people to read before anything is changed.
 
+use std::cmp::Reverse;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -12,6 +13,13 @@ use rayon::prelude::*;
 
 use crate::exit::{Exit, Failure};
 use crate::project::Project;
+use crate::wording::{counted, demangled};
+
+/// Locks that a summary shows in full.
+const LOCKS_SHOWN: usize = 12;
+
+/// Pairs of one lock that it shows.
+const PAIRS_SHOWN: usize = 3;
 
 /// The command line of `infer`.
 #[derive(clap::Args)]
@@ -61,13 +69,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(site) = &arguments.explain {
         let site =
             site.parse().map_err(|error| Failure::usage(format!("--explain {site}: {error}"), "plan.toml and --stats name sites"))?;
-        print!("{}", inferred.explain(site));
+        print!("{}", demangled(&inferred.explain(site)));
         return Ok(Exit::Clean.into());
     }
     let path = project.store_plan(&inferred.plan)?;
     print!("{}", summary(&inferred));
     if arguments.stats {
-        print!("\n{}", inferred.statistics);
+        print!("\n{}", demangled(&inferred.statistics.to_string()));
     }
     println!("\nThe plan is in {}. Next: atomfix harden {}", path.display(), project.name());
     Ok(Exit::Clean.into())
@@ -92,36 +100,128 @@ pub(crate) fn infer(project: &Project, capture: &Capture, program: &Program, con
     if let Some(warning) = project.freshness(program, &profile)?.warning() {
         eprintln!("atomfix: {warning}");
     }
-    Ok(inference::infer(program, &profile.evidence(), &capture.build, config))
+    let mut inferred = inference::infer(program, &profile.evidence(), &capture.build, config);
+    name_as_in_source(&mut inferred.plan);
+    Ok(inferred)
 }
 
-/// What was inferred, for people: locks with their source lines, what was refused, what is not covered.
+/// Demangles what nobody but people reads. The variable of a lock is not among it: it is compared when the plan is applied.
+fn name_as_in_source(plan: &mut Plan) {
+    for lock in &mut plan.locks {
+        let pairs = lock.pairs.iter_mut().flat_map(|pair| [&mut pair.from, &mut pair.to]);
+        let operations = lock.operations.iter_mut().map(|operation| &mut operation.source);
+        pairs.chain(operations).for_each(|text| *text = demangled(text));
+    }
+    let refused = plan.refused.iter_mut().flat_map(|pair| [&mut pair.why, &mut pair.variable, &mut pair.from, &mut pair.to]);
+    refused.for_each(|text| *text = demangled(text));
+}
+
+/// What was inferred, for people: locks with their source lines, what was refused, what is not covered. The plan has it in full.
 pub(crate) fn summary(inferred: &Inferred) -> String {
     let Plan { locks, refused, .. } = &inferred.plan;
-    let mut text = String::new();
-    for lock in locks {
-        text.push_str(&lock_text(lock));
-    }
+    let mut text = locks_text(locks);
     let pairs: usize = locks.iter().map(|lock| lock.pairs.len()).sum();
-    text.push_str(&format!("{} locks keep {pairs} pairs; {} pairs were refused", locks.len(), refused.len()));
+    let keep = if locks.len() == 1 { "keeps" } else { "keep" };
+    let were = if refused.len() == 1 { "was" } else { "were" };
+    let (kept, refusals) = (counted(pairs, "pair"), counted(refused.len(), "pair"));
+    text.push_str(&format!("{} {keep} {kept}; {refusals} {were} refused", counted(locks.len(), "lock")));
     text.push_str(if refused.is_empty() { "\n" } else { " (plan.toml says why)\n" });
-    for finding in &inferred.findings {
-        text.push_str(&format!("note: {finding}\n"));
+    for finding in in_one_line(&inferred.findings, "the profile is incomplete: ") {
+        text.push_str(&format!("note: {}\n", demangled(&finding)));
+    }
+    text
+}
+
+/// The findings, with all that begin with `topic` joined where the first of them stands.
+fn in_one_line(findings: &[String], topic: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for finding in findings {
+        let about = finding.strip_prefix(topic);
+        match (about, lines.iter_mut().find(|line| line.starts_with(topic))) {
+            (Some(more), Some(line)) => line.push_str(&format!(", {more}")),
+            _ => lines.push(finding.clone()),
+        }
+    }
+    lines
+}
+
+fn locks_text(locks: &[Lock]) -> String {
+    let mut text: String = locks.iter().take(LOCKS_SHOWN).map(lock_text).collect();
+    if let Some(more @ 1..) = locks.len().checked_sub(LOCKS_SHOWN) {
+        text.push_str(&format!("… and {} (plan.toml)\n", counted(more, "more lock")));
     }
     text
 }
 
 fn lock_text(lock: &Lock) -> String {
-    let mut text = format!("{} protects {}\n", lock.id, lock.variable);
-    for pair in &lock.pairs {
+    let mut text = format!("{} protects {}\n", lock.id, demangled(&lock.variable));
+    let mut pairs: Vec<_> = lock.pairs.iter().collect();
+    pairs.sort_by_key(|pair| Reverse(pair.seen));
+    for pair in pairs.iter().take(PAIRS_SHOWN) {
         let kept = match pair.atomicity {
             Atomicity::Exclusive => "no remote access",
             Atomicity::Read | Atomicity::None => "no remote write",
         };
         text.push_str(&format!(
-            "    {kept} between {} and {}: seen {} times by {} threads in {} runs\n",
-            pair.from, pair.to, pair.seen, pair.threads, pair.runs
+            "    {kept} between {} and {}: seen {} by {} in {}\n",
+            pair.from,
+            pair.to,
+            counted(pair.seen, "time"),
+            counted(pair.threads, "thread"),
+            counted(pair.runs, "run")
         ));
     }
+    if let Some(more @ 1..) = pairs.len().checked_sub(PAIRS_SHOWN) {
+        text.push_str(&format!("    … and {more} more (plan.toml)\n"));
+    }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::ids::{LockId, NodeId};
+    use model::plan::PlannedPair;
+
+    fn lock(seen: &[u64]) -> Lock {
+        let pair = |&seen: &u64| PlannedPair {
+            function: "f0000000000000000".parse().expect("a key"),
+            head: NodeId(0),
+            tail: NodeId(1),
+            atomicity: Atomicity::Exclusive,
+            seen,
+            threads: 2,
+            runs: 1,
+            from: "a.c:1 (f)".to_owned(),
+            to: "a.c:2 (f)".to_owned(),
+        };
+        let pairs = seen.iter().map(pair).collect();
+        Lock { id: LockId(0), enabled: true, variable: "v".to_owned(), cost: 0, pairs, operations: Vec::new() }
+    }
+
+    #[test]
+    fn a_lock_shows_the_pairs_that_were_seen_most() {
+        let text = lock_text(&lock(&[1, 5, 9, 7, 3]));
+        let shown: Vec<_> = text.lines().skip(1).map(|line| line.rsplit(": ").next().unwrap_or_default()).collect();
+        let expected = ["seen 9 times by 2 threads in 1 run", "seen 7 times by 2 threads in 1 run", "seen 5 times by 2 threads in 1 run"];
+        assert_eq!(shown[..3], expected);
+        assert_eq!(shown[3..], ["    … and 2 more (plan.toml)"]);
+        assert!(!lock_text(&lock(&[1, 2, 3])).contains('…'));
+    }
+
+    #[test]
+    fn locks_beyond_a_dozen_are_counted() {
+        for (count, last) in [(12, None), (13, Some("… and 1 more lock (plan.toml)")), (15, Some("… and 3 more locks (plan.toml)"))] {
+            let text = locks_text(&vec![lock(&[]); count]);
+            assert_eq!(text.matches("protects").count(), 12);
+            assert_eq!(text.lines().last().filter(|line| line.starts_with('…')), last);
+        }
+    }
+
+    #[test]
+    fn findings_on_one_topic_take_one_line() {
+        let findings = ["topic: 1 x a", "other", "topic: 2 x b"].map(str::to_owned);
+        assert_eq!(in_one_line(&findings, "topic: "), ["topic: 1 x a, 2 x b", "other"]);
+        assert_eq!(in_one_line(&["other".to_owned(), "other".to_owned()], "topic: "), ["other", "other"]);
+    }
 }

@@ -28,6 +28,7 @@ use super::infer;
 use crate::exit::{Exit, Failure};
 use crate::project::Project;
 use crate::recorded;
+use crate::wording::{counted, demangled};
 
 /// The command line of `profile`.
 #[derive(Args)]
@@ -126,7 +127,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     println!("{}", summary(&tally.profile, &program));
     profile.merge(tally.profile);
     project.store_profile(&profile)?;
-    println!("The profile has {} runs. Next: atomfix infer {}", profile.runs.len(), project.name());
+    println!("The profile has {}. Next: atomfix infer {}", counted(profile.runs.len(), "run"), project.name());
     Ok(Exit::Clean.into())
 }
 
@@ -232,7 +233,7 @@ fn outcome(tally: &Tally) -> String {
     let failed: u32 = tally.failed.values().sum();
     let kinds: Vec<String> = tally.failed.iter().map(|(ending, count)| format!("{count} {ending}")).collect();
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-    format!("{} runs passed, {failed} failed{kinds}", tally.passed)
+    format!("{} passed, {failed} failed{kinds}", counted(tally.passed, "run"))
 }
 
 fn all_failed(arguments: &Arguments, tally: &Tally) -> Failure {
@@ -252,14 +253,14 @@ fn summary(profile: &Profile, program: &Program) -> String {
     let ran = keys.iter().filter(|site| evidence.sites.contains_key(site)).count();
     let shared = evidence.pairs.values().filter(|(pair, _)| pair.shared > 0).count();
     let mut text = format!(
-        "{} processes recorded; {} pairs, {shared} of them on memory that several threads use; {ran} of {} accesses ran ({} %)",
-        evidence.runs,
-        evidence.pairs.len(),
-        keys.len(),
+        "{} recorded; {}, {shared} of them on memory that several threads use; {ran} of {} ran ({} %)",
+        counted(evidence.runs, "process"),
+        counted(evidence.pairs.len(), "pair"),
+        counted(keys.len(), "access"),
         ran * 100 / keys.len().max(1)
     );
     for uncovered in &program.uncovered {
-        text.push_str(&format!("\nnot covered: {} ({})", uncovered.what, uncovered.why));
+        text.push_str(&format!("\nnot covered: {} ({})", demangled(&uncovered.what), uncovered.why));
     }
     for (cause, count) in &evidence.dropped {
         text.push_str(&format!("\nnot recorded: {count} {cause}"));

@@ -25,7 +25,7 @@ use crate::sources::Sources;
 pub(crate) struct Arguments {
     /// The schedule, as `atomfix check` stored it
     schedule: PathBuf,
-    /// The program, if it is no longer where it was
+    /// Run this program, if it is no longer where it was
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
     /// Count the execution as hung when it takes no step for this many seconds

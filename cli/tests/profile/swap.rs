@@ -9,7 +9,7 @@ fn all_processes_of_a_passing_suite_are_merged_also_servers_that_were_signaled()
     let sandbox = Sandbox::new();
     sandbox.shell("mkfifo fifo").good();
     let said = sandbox.atomfix(&["profile", "./app", "--swap", "--", "sh", "-c", SUITE]).good();
-    assert!(said.out.contains("1 runs passed, 0 failed\n4 processes recorded"), "{}", said.out);
+    assert!(said.out.contains("1 run passed, 0 failed\n4 processes recorded"), "{}", said.out);
     assert_eq!(sandbox.profile().runs.len(), 4);
     sandbox.check_original();
 }

@@ -10,11 +10,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::external;
 use model::ids::{FunctionId, NodeId, SiteKey, VariableId};
 use model::pair::Atomicity;
 use model::plan::Refused;
 use model::profile::{Evidence, LockName, PairEvidence, PairKey};
-use model::program::{NodeKind, Program};
+use model::program::{Callee, NodeKind, Program};
 
 use crate::access::Accesses;
 use crate::exposure::Exposure;
@@ -228,8 +229,20 @@ fn region(facts: &Facts<'_>, (variable, function, head, tail): Place) -> Result<
         if let Some(why) = blocks(facts, function, node) {
             return Err(format!("its region may wait for another thread or a peer: {why}"));
         }
+        if let Some(name) = unknown_code(facts, function, node) {
+            return Err(format!("its region calls {name}, which was not captured and may take any time"));
+        }
     }
     Ok(interior)
+}
+
+/// The code outside the program that a node calls, if nothing is known of it: a compressor, say, which would keep all other threads
+/// waiting. Only the region's own calls count: what lies deeper is mostly error paths.
+fn unknown_code(facts: &Facts<'_>, function: FunctionId, node: NodeId) -> Option<String> {
+    let NodeKind::Call(call) = &facts.program.function(function).node(node).kind else { return None };
+    let Callee::Direct(name) = &call.callee else { return None };
+    let known = call.sync.is_some() || !facts.calls.from_node(function, node).is_empty() || external::is_quick(name);
+    (!known).then(|| name.clone())
 }
 
 /// Why a node may wait for another thread or a peer, if it may.

@@ -222,3 +222,10 @@ fn memory_that_a_program_uses_twice_does_not_unite_its_types() {
     assert!(of("A.0") != of("B.8") && of("A.0") != of("A.16"));
     assert_eq!(of("A.16"), of("g"));
 }
+
+#[test]
+fn a_region_that_calls_code_nobody_knows_is_refused() {
+    let region = |callee| format!("fn f\n 1: read x -> 2\n 2: call {callee} -> 3\n 3: write x -> 4\n 4: return\n pair f 1 3 X");
+    check_refused(&region("compress"), "its region calls compress, which was not captured and may take any time");
+    check(&region("malloc"), &["f before 1: x acquire X", "f 3->4: x release 1"]);
+}

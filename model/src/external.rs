@@ -243,6 +243,24 @@ impl External {
     }
 }
 
+/// Functions outside the table that are known to return soon: they allocate, format, compare, convert, fail or tell the time.
+#[rustfmt::skip]
+static QUICK: &[&str] = &[
+    "__assert_fail", "__errno_location", "_exit", "abort", "aligned_alloc", "atoi", "atol", "calloc", "clock_gettime", "exit", "fprintf",
+    "fputc", "free", "getenv", "getpid", "gettimeofday", "isalnum", "localtime_r", "malloc", "memrchr", "perror", "posix_memalign",
+    "printf", "pthread_getspecific", "pthread_self", "pthread_setspecific", "putchar", "puts", "rand", "random", "realloc", "srand",
+    "strcasecmp", "strerror", "strftime", "strncasecmp", "strndup", "strstr", "strtod", "strtoll", "strtoull", "time", "tolower", "toupper",
+    "vfprintf", "vprintf",
+];
+
+/// Whether an external function is known to return soon: by the tables here, or as a part of the C++ library that is inlined, allocates,
+/// formats or throws.
+#[must_use]
+pub fn is_quick(name: &str) -> bool {
+    const LIBRARY: [&str; 8] = ["_ZNSt", "_ZNKSt", "_ZSt", "_Zn", "_Zd", "__cxa_", "__clang_", "_Unwind_"];
+    lookup(name).is_some() || QUICK.binary_search(&name).is_ok() || LIBRARY.iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// What we know of the external function of this name.
 #[must_use]
 pub fn lookup(name: &str) -> Option<&'static External> {
@@ -258,5 +276,11 @@ mod tests {
         assert!(EXTERNALS.windows(2).all(|pair| pair[0].name < pair[1].name));
         assert!(EXTERNALS.iter().all(|external| lookup(external.name) == Some(external)));
         assert_eq!(lookup("no_such_function"), None);
+    }
+
+    #[test]
+    fn quick_functions_are_sorted_and_long_ones_are_not_among_them() {
+        assert!(QUICK.is_sorted() && QUICK.iter().all(|name| is_quick(name)));
+        assert!(is_quick("memcpy") && is_quick("_Znwm") && !is_quick("BZ2_bzBuffToBuffCompress"));
     }
 }

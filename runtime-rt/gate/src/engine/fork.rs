@@ -49,9 +49,16 @@ unsafe extern "C" {
     fn _Fork() -> libc::pid_t;
 }
 
+/// A child that dies with us: one that runs for ever must not be left behind when `atomfix` is killed.
 fn fork() -> libc::pid_t {
     // SAFETY: the child uses only what it inherits.
-    unsafe { _Fork() }
+    let child = unsafe { _Fork() };
+    if child == 0 {
+        let arguments = [call::word(libc::PR_SET_PDEATHSIG), call::word(libc::SIGKILL), 0, 0, 0, 0];
+        // SAFETY: changes only what the kernel does to this process when its parent ends. It cannot fail with these arguments.
+        let _ = unsafe { call::system_call(libc::SYS_prctl, arguments) };
+    }
+    child
 }
 
 /// What went wrong when the child died on its own.

@@ -27,6 +27,7 @@ mod thread;
 
 mod observe;
 mod recorder;
+mod synchronize;
 
 mod mapping;
 mod table;

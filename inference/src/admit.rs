@@ -30,6 +30,8 @@ use crate::variable::Variables;
 pub struct Facts<'a> {
     /// The program.
     pub program: &'a Program,
+    /// Where its sites stand.
+    pub sites: &'a BTreeMap<SiteKey, (FunctionId, NodeId)>,
     /// Its runs.
     pub evidence: &'a Evidence,
     /// Phase 1.
@@ -254,12 +256,11 @@ pub fn blocks(facts: &Facts<'_>, function: FunctionId, node: NodeId) -> Option<S
 }
 
 fn group(facts: &Facts<'_>, admission: &mut Admission) -> (BTreeMap<Place, Group>, Vec<(PairKey, PairEvidence)>) {
-    let sites = facts.program.sites();
     let mut groups: BTreeMap<Place, Group> = BTreeMap::new();
     let mut sundered = Vec::new();
     for (key, (evidence, runs)) in &facts.evidence.pairs {
         let (first, second) = (facts.variables.of_site(key.first), facts.variables.of_site(key.second));
-        let (Some(&(function, head)), Some(&(other, tail))) = (sites.get(&key.head), sites.get(&key.tail)) else {
+        let (Some(&(function, head)), Some(&(other, tail))) = (facts.sites.get(&key.head), facts.sites.get(&key.tail)) else {
             admission.unknown += 1;
             continue;
         };
@@ -353,5 +354,5 @@ pub fn node_text(facts: &Facts<'_>, function: FunctionId, node: NodeId) -> Strin
 }
 
 fn site_text(facts: &Facts<'_>, site: SiteKey) -> String {
-    facts.program.sites().get(&site).map_or_else(|| site.to_string(), |&(function, node)| node_text(facts, function, node))
+    facts.sites.get(&site).map_or_else(|| site.to_string(), |&(function, node)| node_text(facts, function, node))
 }

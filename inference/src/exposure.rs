@@ -8,9 +8,7 @@
 //!
 //! Not handled: order by atomics; what may be written by code that was not captured.
 
-use std::collections::BTreeMap;
-
-use model::ids::{FunctionId, NodeId, SiteKey, VariableId};
+use model::ids::{FunctionId, SiteKey, VariableId};
 use model::profile::Evidence;
 use model::program::Program;
 
@@ -34,11 +32,10 @@ impl Exposure {
         let seen = |site: SiteKey| evidence.sites.get(&site).map(|site| site.concurrent);
         let concurrent = evidence.sites.iter().filter(|(_, site)| site.concurrent);
         let contended = concurrent.flat_map(|(&site, _)| variables.of_site(site)).collect();
-        let sites: BTreeMap<(FunctionId, NodeId), SiteKey> = program.sites().into_iter().map(|(site, place)| (place, site)).collect();
         let mut written = Set::default();
         for function in (0..program.functions.len()).map(FunctionId::new) {
             for (node, access) in accesses.of_function(function).filter(|(_, access)| access.rw.writes()) {
-                let met = sites.get(&(function, node)).and_then(|&site| seen(site));
+                let met = program.function(function).node(node).site.and_then(seen);
                 if met.unwrap_or(true) {
                     written.insert(access.variable);
                 }

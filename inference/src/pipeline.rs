@@ -92,8 +92,10 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let summaries = summaries(program, &calls, &accesses);
     let flows: Vec<Flow> = program.functions.iter().map(Flow::of).collect();
     let exposure = Exposure::of(program, evidence, &variables, &accesses);
+    let sites = program.sites();
     let facts = Facts {
         program,
+        sites: &sites,
         evidence,
         variables: &variables,
         accesses: &accesses,

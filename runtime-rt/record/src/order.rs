@@ -30,6 +30,9 @@ pub(crate) struct Clock([u64; THREADS]);
 unsafe impl Zeroed for Clock {}
 
 impl Clock {
+    /// Before anything.
+    pub(crate) const START: Self = Self([0; THREADS]);
+
     /// Whether an access of another thread happens before now.
     #[inline]
     pub(crate) fn covers(&self, thread: ThreadNumber, at: Serial) -> bool {
@@ -42,11 +45,6 @@ impl Clock {
             *own = now.number();
         }
     }
-}
-
-impl Clock {
-    /// Before anything.
-    pub(crate) const START: Self = Self([0; THREADS]);
 
     /// What either knows.
     pub(crate) fn join(&mut self, other: &Self) {

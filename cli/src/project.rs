@@ -107,7 +107,10 @@ impl Project {
                 let next = format!("run `atomfix profile {} -- ARGS` with arguments for which the program passes", self.name());
                 return Err(Failure::usage(format!("{}: there is no profile of this program", self.name()), next));
             }
-            Err(error) => return Err(Failure::usage(format!("{}: {error}", path.display()), "")),
+            Err(error) => {
+                let next = format!("make it readable, or move what is in its place and profile again: `ls -ld {}`", self.folder.display());
+                return Err(Failure::usage(format!("{}: cannot read: {error}", path.display()), next));
+            }
         };
         let again = format!("delete it and profile again: `rm {}`", path.display());
         let body = wire::unframe(PROFILE, &bytes).map_err(|damage| Failure::usage(format!("{}: {damage}", path.display()), &again))?;

@@ -4,7 +4,7 @@
 set -eu
 
 # The compiler and the libraries that atomfix itself is built with; kernels and tests.
-packages="clang-22 llvm-22 llvm-22-dev lld-22 libclang-rt-22-dev g++ make cmake binutils"
+packages="clang-22 llvm-22 llvm-22-dev lld-22 libclang-rt-22-dev g++ make cmake meson ninja-build binutils"
 # Real programs, unmodified, from Debian's sources: memcached (its test suite is in Perl), pbzip2, zstd.
 packages="$packages dpkg-dev libevent-dev libbz2-dev libmemcached-tools perl"
 

@@ -87,6 +87,7 @@ fn archives_of_every_form_are_rebuilt_with_their_members_in_order() {
     let sandbox = objects();
     sandbox.shell("ar rcs lib.a one.o idle.o two.o assembled.o; ar rcsT thin.a one.o idle.o two.o assembled.o").good();
     sandbox.shell("mkdir d e; cp one.o d/same.o; cp two.o e/same.o; ar qcs double.a d/same.o e/same.o assembled.o").good();
+    sandbox.shell("cp assembled.o d; ar rcsT paths.a d/same.o e/same.o d/assembled.o").good();
     for (line, member) in [
         ("main.o lib.a", "lib.a(assembled.o)"),
         ("main.o -L. -l:lib.a", "lib.a(assembled.o)"),
@@ -95,6 +96,7 @@ fn archives_of_every_form_are_rebuilt_with_their_members_in_order() {
         ("main.o lib.a lib.a -L. -l:lib.a", "lib.a(assembled.o)"),
         ("main.o thin.a", "thin.a(assembled.o)"),
         ("main.o double.a", "double.a(assembled.o)"),
+        ("main.o paths.a", "paths.a(d/assembled.o)"),
     ] {
         sandbox.cc(&format!("{line} -o app")).good();
         // The member that the link does not need is no part of the program.

@@ -1,4 +1,4 @@
-//! Whole projects: a configure script with make, and CMake, with libraries of their own.
+//! Whole projects: a configure script with make, CMake, and Meson, with libraries of their own.
 
 use crate::sandbox::Sandbox;
 
@@ -63,6 +63,14 @@ add_executable(plus src/plus.cpp)
 target_link_libraries(plus twice)
 ";
 
+const MESON: &str = "project('parts', 'c', 'cpp', default_options: ['buildtype=debugoptimized'])
+configure_file(output: 'config.h', configuration: {'HAVE_PTHREAD': 1})
+threads = dependency('threads')
+twice = static_library('twice', 'src/twice.c')
+executable('app', 'src/main.c', 'src/assembled.S', link_with: twice, dependencies: threads)
+executable('plus', 'src/plus.cpp', link_with: twice, dependencies: threads)
+";
+
 #[test]
 fn a_configure_script_and_make_build_a_program_that_makes_its_round_trip() {
     let sandbox = Sandbox::new(SOURCES);
@@ -80,6 +88,17 @@ fn cmake_builds_programs_that_make_their_round_trip() {
     sandbox.write("CMakeLists.txt", CMAKE);
     for (folder, compilers) in [("by command", "CC='atomfix cc' CXX='atomfix c++'"), ("by name", "CC=atomfix-cc CXX=atomfix-c++")] {
         sandbox.shell(&format!("{compilers} cmake -S . -B '{folder}' -DCMAKE_BUILD_TYPE=Release && cmake --build '{folder}'")).good();
+        sandbox.check_round_trip(&format!("{folder}/app"), &["main.c", "twice.c"]);
+        sandbox.check_round_trip(&format!("{folder}/plus"), &["plus.cpp", "twice.c"]);
+    }
+}
+
+#[test]
+fn meson_builds_programs_that_make_their_round_trip() {
+    let sandbox = Sandbox::new(SOURCES);
+    sandbox.write("meson.build", MESON);
+    for (folder, compilers) in [("by command", "CC='atomfix cc' CXX='atomfix c++'"), ("by name", "CC=atomfix-cc CXX=atomfix-c++")] {
+        sandbox.shell(&format!("{compilers} meson setup '{folder}' && ninja -C '{folder}'")).good();
         sandbox.check_round_trip(&format!("{folder}/app"), &["main.c", "twice.c"]);
         sandbox.check_round_trip(&format!("{folder}/plus"), &["plus.cpp", "twice.c"]);
     }

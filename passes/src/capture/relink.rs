@@ -8,6 +8,7 @@
 //! A runtime archive is linked whether or not something refers to it: its plain C symbols, that is, hooks and
 //! interposed functions, are named by `-u`.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -110,11 +111,11 @@ fn compile_extras(relink: &Relink, clang: &Path, folder: &Path) -> Result<Vec<Pa
     relink.extra_bitcode.iter().enumerate().map(compile).collect()
 }
 
-/// A path in a folder of its own, which is made.
+/// A path in a folder of its own, which is made. The name may be a path, as that of a thin archive's member is; only its end counts.
 fn fresh(folder: &Path, own: &str, name: &str) -> Result<PathBuf, CaptureError> {
     let folder = folder.join(own);
     fs::create_dir_all(&folder).map_err(|source| CaptureError::Write { path: folder.clone(), source })?;
-    Ok(folder.join(name))
+    Ok(folder.join(Path::new(name).file_name().unwrap_or(OsStr::new("unnamed.o"))))
 }
 
 fn store(path: &Path, content: &[u8]) -> Result<(), CaptureError> {

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
 mod commands;
+mod correlation;
 mod exit;
 mod exploration;
 mod gated;

@@ -37,6 +37,7 @@ kernels! {
     crossed_locks,
     double_release,
     dropped_count,
+    flag_pair,
     guarded_field,
     log_rotation,
     lost_update,

@@ -18,6 +18,7 @@ use model::profile::{Evidence, LockName, PairEvidence, PairKey};
 use model::program::{Callee, NodeKind, Program};
 
 use crate::access::Accesses;
+use crate::correlate::Correlated;
 use crate::exposure::Exposure;
 use crate::flow::Flow;
 use crate::pipeline::{Config, Reads};
@@ -46,6 +47,8 @@ pub struct Facts<'a> {
     pub exposure: &'a Exposure,
     /// By `FunctionId`.
     pub flows: &'a [Flow],
+    /// Variables that stand for correlated sets.
+    pub correlated: &'a [Correlated],
 }
 
 /// A pair that gets a lock.
@@ -258,8 +261,17 @@ pub fn blocks(facts: &Facts<'_>, function: FunctionId, node: NodeId) -> Option<S
 fn group(facts: &Facts<'_>, admission: &mut Admission) -> (BTreeMap<Place, Group>, Vec<(PairKey, PairEvidence)>) {
     let mut groups: BTreeMap<Place, Group> = BTreeMap::new();
     let mut sundered = Vec::new();
-    for (key, (evidence, runs)) in &facts.evidence.pairs {
-        let (first, second) = (facts.variables.of_site(key.first), facts.variables.of_site(key.second));
+    let no_set = |site| facts.variables.of_site(site).into_iter().filter(|&v| !facts.variables.get(v).is_set()).collect();
+    let of_addresses = facts.evidence.pairs.iter().map(|(key, seen)| {
+        let (first, second): (BTreeSet<VariableId>, BTreeSet<VariableId>) = (no_set(key.first), no_set(key.second));
+        (key, seen, first, second)
+    });
+    let of_sets = facts.correlated.iter().flat_map(|correlated| {
+        let pairs = facts.evidence.sets.get(&correlated.set).map(|seen| &seen.pairs);
+        let set = BTreeSet::from([correlated.variable]);
+        pairs.into_iter().flatten().map(move |(key, seen)| (key, seen, set.clone(), set.clone()))
+    });
+    for (key, (evidence, runs), first, second) in of_addresses.chain(of_sets) {
         let (Some(&(function, head)), Some(&(other, tail))) = (facts.sites.get(&key.head), facts.sites.get(&key.tail)) else {
             admission.unknown += 1;
             continue;

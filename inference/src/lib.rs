@@ -14,11 +14,13 @@ pub mod summary;
 
 pub mod exposure;
 
+pub mod correlate;
+
 pub mod admit;
 
 pub mod budget;
 
-pub mod correlate;
+pub mod joint;
 
 pub mod constraint;
 
@@ -36,5 +38,6 @@ pub mod check;
 pub mod pipeline;
 
 pub use budget::Budget;
+pub use correlate::Thresholds;
 pub use pipeline::{Config, Inferred, Reads, check_plan, infer};
 pub use statistics::Statistics;

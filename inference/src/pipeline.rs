@@ -12,11 +12,12 @@ use crate::access::Accesses;
 use crate::admit::{Admission, Facts, admit};
 use crate::budget::{self, Budget};
 use crate::check::{check, judge};
-use crate::correlate;
+use crate::correlate::{self, Thresholds};
 use crate::emit;
 use crate::exposure::Exposure;
 use crate::flow::Flow;
 use crate::hoist::resolve;
+use crate::joint;
 use crate::order::{Edge, LockKey, OrderFacts};
 use crate::placement::Placements;
 use crate::program_lock::ProgramLocks;
@@ -36,6 +37,8 @@ pub struct Config {
     pub hoists: usize,
     /// What the lock of one variable may cost.
     pub budget: Budget,
+    /// When variables count as correlated.
+    pub correlation: Thresholds,
 }
 
 /// What to keep of an EXCLUSIVE pair over which the variable is only read.
@@ -50,7 +53,7 @@ pub enum Reads {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { support: 1, reads: Reads::Shared, hoists: 64, budget: Budget::default() }
+        Self { support: 1, reads: Reads::Shared, hoists: 64, budget: Budget::default(), correlation: Thresholds::default() }
     }
 }
 
@@ -86,7 +89,8 @@ impl Inferred {
 /// Infers a plan for `build` of `program` from `evidence`.
 #[must_use]
 pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Config) -> Inferred {
-    let variables = Variables::of(program, evidence);
+    let mut variables = Variables::of(program, evidence);
+    let correlated = correlate::join(&mut variables, evidence, &config.correlation);
     let accesses = Accesses::of(program, &variables);
     let calls = Calls::of(program);
     let summaries = summaries(program, &calls, &accesses);
@@ -103,9 +107,11 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
         summaries: &summaries,
         exposure: &exposure,
         flows: &flows,
+        correlated: &correlated,
     };
     let mut admission = admit(&facts, config);
     let over_budget = budget::enforce(&facts, config.budget, &mut admission);
+    joint::gather(&facts, &mut admission);
     let locks = ProgramLocks::of(program, &calls, &flows);
     let order_facts = OrderFacts { program, calls: &calls, flows: &flows, locks: &locks };
     let resolution = resolve(&facts, &order_facts, &admission.pairs, config);
@@ -154,7 +160,9 @@ fn certify(program: &Program, plan: &mut Plan, protects: &[BTreeSet<Place>]) -> 
 /// Checks a plan that people have edited. A lock is known by the name of its variable.
 #[must_use]
 pub fn check_plan(program: &Program, evidence: &Evidence, plan: &Plan) -> Certificate {
-    let variables = Variables::of(program, evidence);
+    let mut variables = Variables::of(program, evidence);
+    // Whatever thresholds the plan was made with.
+    let _ = correlate::join(&mut variables, evidence, &Thresholds { support: 0, confidence: 0, members: usize::MAX });
     let named =
         |name: &str| variables.iter().find(|(_, variable)| variable.to_string() == name).map(|(_, variable)| variable.places.clone());
     // A lock of an unknown variable is reported as such: the list ends before it.
@@ -165,7 +173,7 @@ pub fn check_plan(program: &Program, evidence: &Evidence, plan: &Plan) -> Certif
 /// What a user must know about the result.
 fn findings(facts: &Facts<'_>, admission: &Admission) -> Vec<String> {
     let mut findings = Vec::new();
-    if facts.evidence.pairs.is_empty() {
+    if facts.evidence.pairs.is_empty() && facts.evidence.sets.values().all(|set| set.pairs.is_empty()) {
         findings.push("the profile holds no pair of accesses".to_owned());
     }
     if admission.unknown > 0 {
@@ -182,6 +190,6 @@ fn findings(facts: &Facts<'_>, admission: &Admission) -> Vec<String> {
     for (cause, count) in &facts.evidence.dropped {
         findings.push(format!("the profile is incomplete: {count} x {cause}"));
     }
-    findings.push(correlate::finding());
+    findings.extend(facts.correlated.iter().map(|correlated| joint::finding(facts, admission, correlated)));
     findings
 }

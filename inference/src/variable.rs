@@ -33,6 +33,8 @@ pub struct Variable {
     pub places: BTreeSet<Place>,
     /// The observations that united them.
     pub united_by: Vec<(SiteKey, SiteKey)>,
+    /// The variables of a correlated set, if it is one (`correlate`).
+    pub members: Vec<String>,
 }
 
 impl Variable {
@@ -41,11 +43,20 @@ impl Variable {
     pub fn is_single_instance(&self) -> bool {
         self.places.len() == 1 && self.places.iter().all(Place::is_single_instance)
     }
+
+    /// Whether it stands for a correlated set of variables.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        !self.members.is_empty()
+    }
 }
 
 /// Its most telling place, and how many more there are.
 impl fmt::Display for Variable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_set() {
+            return write!(f, "{{{}}}", self.members.join(", "));
+        }
         if let Some(place) = self.places.first() {
             place.fmt(f)?;
         }
@@ -101,6 +112,40 @@ impl Variables {
         self.classes.iter().enumerate().map(|(v, variable)| (VariableId::new(v), variable))
     }
 
+    /// The one variable of a place, sets left aside; `None` when there are several.
+    #[must_use]
+    pub fn only_of_place(&self, place: &Place) -> Option<VariableId> {
+        only(self.of_place(place).filter(|&v| !self.get(v).is_set()))
+    }
+
+    /// The one variable of a site, sets left aside; `None` when there are several.
+    #[must_use]
+    pub fn only_of_site(&self, site: SiteKey) -> Option<VariableId> {
+        only(self.of_site(site).into_iter().filter(|&v| !self.get(v).is_set()))
+    }
+
+    /// The record and offset of a variable that is a field of one type of objects, whatever else points there.
+    #[must_use]
+    pub fn field_of(&self, id: VariableId) -> Option<(&str, u64)> {
+        let fields = self.get(id).places.iter().filter_map(|place| match place {
+            Place::Field { record, offset } => Some((record.as_str(), *offset)),
+            _ => None,
+        });
+        only(fields)
+    }
+
+    /// Adds a variable that stands for several: each of their places belongs to it too.
+    pub fn unite(&mut self, members: &BTreeSet<VariableId>) -> VariableId {
+        let id = VariableId::new(self.classes.len());
+        let places: BTreeSet<Place> = members.iter().flat_map(|&v| self.get(v).places.clone()).collect();
+        for place in &places {
+            self.places.entry(place.clone()).or_default().insert(id);
+        }
+        let members = members.iter().map(|&v| self.get(v).to_string()).collect();
+        self.classes.push(Variable { places, united_by: Vec::new(), members });
+        id
+    }
+
     /// How a site came to its variables, for people.
     #[must_use]
     pub fn explain(&self, site: SiteKey) -> String {
@@ -112,6 +157,10 @@ impl Variables {
             text.push_str(&format!("{site} accesses {place}\n"));
             for id in self.of_place(place) {
                 let variable = self.get(id);
+                if variable.is_set() {
+                    text.push_str(&format!("  which is accessed together with the others of {id}: {variable}\n"));
+                    continue;
+                }
                 text.push_str(&format!("  which belongs to {id}: {variable}\n"));
                 for other in variable.places.iter().filter(|other| *other != place) {
                     text.push_str(&format!("  together with {other}\n"));
@@ -123,6 +172,10 @@ impl Variables {
         }
         text
     }
+}
+
+fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    items.next().filter(|_| items.next().is_none())
 }
 
 fn places_of_sites(program: &Program) -> BTreeMap<SiteKey, Vec<Place>> {
@@ -228,7 +281,8 @@ impl Grouping {
                 places.entry(place.clone()).or_default().insert(VariableId::new(v));
             }
         }
-        let mut classes: Vec<Variable> = classes.into_iter().map(|(places, _)| Variable { places, united_by: Vec::new() }).collect();
+        let mut classes: Vec<Variable> =
+            classes.into_iter().map(|(places, _)| Variable { places, united_by: Vec::new(), members: Vec::new() }).collect();
         for (place, sites) in &self.reasons {
             if let Some(&v) = self.union.root_of(place).and_then(|root| of_root.get(&root)) {
                 classes[v].united_by.push(*sites);

@@ -1,7 +1,7 @@
 //! The vocabulary of atomfix, in the order in which data flows through the tool.
 //!
 //! A program is captured and *extracted* (`ids`, `site`, `external`, `program`), its passing runs are *profiled*
-//! (`pair`, `recording`, `profile`), inference makes a *plan* with a *certificate* (`plan`, `certificate`), injection applies it, and
+//! (`pair`, `correlation`, `recording`, `profile`), inference makes a *plan* with a *certificate* (`plan`, `certificate`), injection applies it, and
 //! exploration reports on it (`event`, `schedule`, `report`). `abi` names the runtime hooks that the passes call and the
 //! archives define; `wire` is the one way in which any file of ours is framed, checked and written.
 //!
@@ -18,6 +18,7 @@ mod listing;
 pub mod program;
 pub mod site;
 
+pub mod correlation;
 pub mod pair;
 pub mod profile;
 pub mod recording;

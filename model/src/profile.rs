@@ -10,6 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::correlation::{CorrelatedSet, Joint};
 use crate::ids::{RunId, SiteKey};
 use crate::pair::{Atomicity, Rw};
 
@@ -34,6 +35,10 @@ pub struct Run {
     /// Sites that touched the same memory as another while it was one object: edges of a graph whose components belong
     /// to one variable. Smaller key first.
     pub together: BTreeSet<(SiteKey, SiteKey)>,
+    /// Sites that ran near each other, the earlier first: what correlated sets are mined from.
+    pub joint: BTreeMap<(SiteKey, SiteKey), Joint>,
+    /// The correlated sets that were watched, with the pairs seen on one instance, whose ends access different variables of the set.
+    pub sets: BTreeMap<CorrelatedSet, BTreeMap<PairKey, PairEvidence>>,
     /// Events that were dropped, and calls that were not understood, by cause. Empty is the norm.
     pub dropped: BTreeMap<String, u64>,
 }
@@ -139,8 +144,21 @@ pub struct Evidence {
     pub sites: BTreeMap<SiteKey, SiteEvidence>,
     /// Sites that belong together, as edges.
     pub together: BTreeSet<(SiteKey, SiteKey)>,
+    /// Sites that ran near each other.
+    pub joint: BTreeMap<(SiteKey, SiteKey), Joint>,
+    /// Correlated sets that were watched.
+    pub sets: BTreeMap<CorrelatedSet, SetEvidence>,
     /// Drops by cause.
     pub dropped: BTreeMap<String, u64>,
+}
+
+/// What was seen of a correlated set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetEvidence {
+    /// How many runs watched it.
+    pub runs: u32,
+    /// Pairs on its instances, with how many runs saw each.
+    pub pairs: BTreeMap<PairKey, (PairEvidence, u32)>,
 }
 
 impl Profile {
@@ -156,8 +174,14 @@ impl Profile {
     pub fn evidence(&self) -> Evidence {
         let mut all = Evidence { runs: u32::try_from(self.runs.len()).unwrap_or(u32::MAX), ..Evidence::default() };
         for run in self.runs.values() {
-            for (key, pair) in &run.pairs {
-                all.pairs.entry(*key).and_modify(|(known, runs)| (known.absorb(pair), *runs += 1).0).or_insert_with(|| (pair.clone(), 1));
+            absorb_pairs(&mut all.pairs, &run.pairs);
+            for (set, pairs) in &run.sets {
+                let known = all.sets.entry(set.clone()).or_default();
+                known.runs += 1;
+                absorb_pairs(&mut known.pairs, pairs);
+            }
+            for (sites, joint) in &run.joint {
+                all.joint.entry(*sites).and_modify(|known| known.absorb(joint)).or_insert(*joint);
             }
             for (key, site) in &run.sites {
                 all.sites.entry(*key).and_modify(|known| known.absorb(site)).or_insert_with(|| site.clone());
@@ -174,6 +198,12 @@ impl Profile {
     #[must_use]
     pub fn mentioned_sites(&self) -> Vec<SiteKey> {
         self.runs.values().flat_map(|run| run.sites.keys().copied()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+fn absorb_pairs(all: &mut BTreeMap<PairKey, (PairEvidence, u32)>, of_run: &BTreeMap<PairKey, PairEvidence>) {
+    for (key, pair) in of_run {
+        all.entry(*key).and_modify(|(known, runs)| (known.absorb(pair), *runs += 1).0).or_insert_with(|| (pair.clone(), 1));
     }
 }
 

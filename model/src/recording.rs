@@ -10,8 +10,8 @@
 //! | 32 | 8 | seed of the perturbation |
 //! | 40 | 8 | how far the executable was moved from its link-time addresses |
 //! | 48 | 8 | process id |
-//! | 56 | 4 × 5 | entries in use of each section, in the order of `Section` |
-//! | 76 | 4 | 1 as soon as the header is whole |
+//! | 56 | 4 × 6 | entries in use of each section, in the order of `Section` |
+//! | 80 | 4 | 1 as soon as the header is whole |
 //! | 128 | 8 × `DROPS` | drops, by cause |
 //! | `Section::offset` | | entries of `Section::entry` bytes each |
 //!
@@ -23,6 +23,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::correlation::Joint;
 use crate::ids::{RunId, SiteKey};
 use crate::pair::{Atomicity, Rw};
 
@@ -31,11 +32,13 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"atomfix\0");
 /// The next four.
 pub const TAG: u32 = u32::from_le_bytes(*b"reco");
 /// The version of this form.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Bytes before the first section.
 pub const HEADER: usize = 4096;
 /// Where the counts begin.
 pub const COUNTS: usize = 56;
+/// Where it says that the header is whole.
+pub const BEGUN: usize = COUNTS + 4 * Section::ALL.len();
 /// Where the drops begin.
 pub const DROPS_OFFSET: usize = 128;
 
@@ -44,7 +47,7 @@ pub const DROPS_OFFSET: usize = 128;
 pub enum Section {
     /// `key u64, seen u64, shared u64, locks u32 (0 none yet, or 1 + set), kind u32 (0 call only, or 1 + Rw; bit 31: `SITE_CONCURRENT`)`
     Sites,
-    /// `head, tail, first, second u32 (sites), seen u64, shared u64, threads u64 (a bit each, modulo 64), atomicity u32, locks u32 (set; bit 31: `PAIR_LOCKS_SHARED`)`
+    /// `head, tail, first, second u32 (sites), seen u64, shared u64, threads u64 (a bit each, modulo 64), atomicity u32, locks u32 (set; bit 31: `PAIR_LOCKS_SHARED`), of u32 (0 one address, or 1 + correlated set), 4 unused`
     Pairs,
     /// `site u32, site u32`
     Edges,
@@ -52,18 +55,20 @@ pub enum Section {
     Locks,
     /// `count u16, locks u16 × 15`, ascending; entry 0 is the empty set
     Sets,
+    /// `first, second u32 (sites), seen u64, apart i64, aligned u64`: `correlation::Joint`
+    Joints,
 }
 
 impl Section {
     /// All, in file order.
-    pub const ALL: [Self; 5] = [Self::Sites, Self::Pairs, Self::Edges, Self::Locks, Self::Sets];
+    pub const ALL: [Self; 6] = [Self::Sites, Self::Pairs, Self::Edges, Self::Locks, Self::Sets, Self::Joints];
 
     /// Bytes of one entry.
     #[must_use]
     pub const fn entry(self) -> usize {
         match self {
-            Self::Sites | Self::Sets => 32,
-            Self::Pairs => 48,
+            Self::Sites | Self::Sets | Self::Joints => 32,
+            Self::Pairs => 56,
             Self::Edges => 8,
             Self::Locks => 24,
         }
@@ -77,6 +82,7 @@ impl Section {
             Self::Pairs | Self::Edges => 1 << 19,
             Self::Locks => 1 << 14,
             Self::Sets => 1 << 15,
+            Self::Joints => 1 << 17,
         }
     }
 
@@ -95,7 +101,7 @@ impl Section {
 }
 
 /// Bytes of the whole (sparse) file.
-pub const SIZE: usize = Section::Sets.offset() + Section::Sets.entry() * Section::Sets.capacity();
+pub const SIZE: usize = Section::Joints.offset() + Section::Joints.entry() * Section::Joints.capacity();
 
 /// The bit of a site's kind that says that it met an access of another thread which could have come at another time.
 pub const SITE_CONCURRENT: u32 = 1 << 31;
@@ -206,6 +212,8 @@ pub struct Recording {
     pub locks: Vec<RecordedLock>,
     /// Sets of locks.
     pub sets: Vec<BTreeSet<usize>>,
+    /// Sites that ran near each other, as indices.
+    pub joints: Vec<(usize, usize, Joint)>,
     /// Drops that happened.
     pub drops: Vec<(Drop, u64)>,
 }
@@ -242,6 +250,8 @@ pub struct RecordedPair {
     pub threads: u32,
     /// The set of locks whose same instance was held at both accesses, each time on shared memory if there was such a time.
     pub locks: usize,
+    /// The correlated set whose instance was accessed, by its number in the watch list; `None`: one address.
+    pub of: Option<usize>,
 }
 
 /// One lock.
@@ -310,7 +320,7 @@ pub fn decode(bytes: &(impl Bytes + ?Sized)) -> Result<Option<Recording>, BadRec
     let bad = |offset, why| BadRecording { offset, why };
     let header = bytes.at(0, HEADER).ok_or(bad(0, "it is shorter than a recording's header"))?;
     let header = Fields(&header);
-    if header.u32(76) == 0 && header.0.iter().all(|&byte| byte == 0) {
+    if header.u32(BEGUN) == 0 && header.0.iter().all(|&byte| byte == 0) {
         return Ok(None);
     }
     if header.u64(0) != MAGIC || header.u32(8) != TAG {
@@ -319,10 +329,10 @@ pub fn decode(bytes: &(impl Bytes + ?Sized)) -> Result<Option<Recording>, BadRec
     if header.u32(12) != VERSION {
         return Err(bad(12, "it has a version that this atomfix does not read"));
     }
-    if header.u32(76) != 1 {
+    if header.u32(BEGUN) != 1 {
         return Ok(None);
     }
-    let mut parts: [Vec<u8>; 5] = Default::default();
+    let mut parts: [Vec<u8>; 6] = Default::default();
     for (section, part) in Section::ALL.into_iter().zip(&mut parts) {
         let count = header.u32(COUNTS + 4 * section as usize) as usize;
         if count > section.capacity() {
@@ -372,6 +382,7 @@ pub fn decode(bytes: &(impl Bytes + ?Sized)) -> Result<Option<Recording>, BadRec
             shared: f.u64(24),
             threads: f.u64(32).count_ones(),
             locks: index(f.u32(44) & !PAIR_LOCKS_SHARED, Section::Sets, at + 44)?,
+            of: f.u32(48).checked_sub(1).map(|set| set as usize),
         });
     }
     for (at, f) in entries(Section::Edges) {
@@ -393,6 +404,11 @@ pub fn decode(bytes: &(impl Bytes + ?Sized)) -> Result<Option<Recording>, BadRec
         }
         let locks = (0..count).map(|n| index(u32::from(f.u16(2 + 2 * n)), Section::Locks, at + 2 + 2 * n));
         recording.sets.push(locks.collect::<Result<_, _>>()?);
+    }
+    for (at, f) in entries(Section::Joints) {
+        let sites = (index(f.u32(0), Section::Sites, at)?, index(f.u32(4), Section::Sites, at + 4)?);
+        let joint = Joint { seen: f.u64(8), apart: f.u64(16).cast_signed(), aligned: f.u64(24) };
+        recording.joints.push((sites.0, sites.1, joint));
     }
     for cause in Drop::ALL {
         let count = header.u64(DROPS_OFFSET + 8 * cause as usize);
@@ -417,7 +433,7 @@ mod tests {
         for section in Section::ALL {
             put(COUNTS + 4 * section as usize, &1_u32.to_le_bytes());
         }
-        put(76, &1_u32.to_le_bytes());
+        put(BEGUN, &1_u32.to_le_bytes());
         put(DROPS_OFFSET + 8, &3_u64.to_le_bytes());
         put(Section::Sites.offset(), &0x55_u64.to_le_bytes());
         put(Section::Sites.offset() + 24, &1_u32.to_le_bytes());
@@ -425,6 +441,7 @@ mod tests {
         put(Section::Pairs.offset() + 40, &1_u32.to_le_bytes());
         put(Section::Locks.offset(), &3_u32.to_le_bytes());
         put(Section::Sets.offset(), &[1, 0, 0, 0]);
+        put(Section::Joints.offset() + 16, &(-8_i64).to_le_bytes());
         bytes
     }
 
@@ -437,6 +454,7 @@ mod tests {
             [RecordedSite { key: SiteKey(0x55), rw: Some(Rw::Write), seen: 0, shared: 0, locks: Some(0), concurrent: true }]
         );
         assert_eq!((recording.pairs[0].atomicity, recording.pairs[0].sites), (Atomicity::Read, [0; 4]));
+        assert_eq!(recording.joints, [(0, 0, Joint { seen: 0, apart: -8, aligned: 0 })]);
         assert_eq!((recording.edges, recording.locks), (alloc::vec![(0, 0)], alloc::vec![RecordedLock::Other(0)]));
         assert_eq!(recording.drops, [(Drop::NoCommonActivation, 3)]);
     }
@@ -444,8 +462,16 @@ mod tests {
     #[test]
     fn every_number_out_of_bounds_is_an_error_with_its_offset() {
         let pairs = Section::Pairs.offset();
-        for (at, value) in [(0, 9), (12, 9), (COUNTS, u32::MAX), (pairs, 1), (pairs + 40, 3), (pairs + 44, 1), (Section::Edges.offset(), 1)]
-        {
+        for (at, value) in [
+            (0, 9),
+            (12, 9),
+            (COUNTS, u32::MAX),
+            (pairs, 1),
+            (pairs + 40, 3),
+            (pairs + 44, 1),
+            (Section::Edges.offset(), 1),
+            (Section::Joints.offset(), 1),
+        ] {
             let mut bytes = sample();
             bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
             assert_eq!(decode(&bytes[..]).map_err(|bad| bad.offset), Err(at));

@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use model::correlation::CorrelatedSet;
 use model::ids::RunId;
 use model::profile::{LockName, PairEvidence, PairKey, Run, SiteEvidence};
 use model::recording::{self, Bytes, RecordedLock, Recording};
@@ -30,8 +31,8 @@ impl Bytes for OnDisk {
     }
 }
 
-/// The runs that the recordings in a folder tell of.
-pub fn collect(folder: &Path, symbols: &Symbols) -> Result<BTreeMap<RunId, Run>, ProfileError> {
+/// The runs that the recordings in a folder tell of. `sets` are those that they watched, as the watch list numbers them.
+pub fn collect(folder: &Path, symbols: &Symbols, sets: &[CorrelatedSet]) -> Result<BTreeMap<RunId, Run>, ProfileError> {
     let mut runs = BTreeMap::new();
     for entry in fs::read_dir(folder).map_err(ProfileError::read(folder))? {
         let path = entry.map_err(ProfileError::read(folder))?.path();
@@ -47,7 +48,7 @@ pub fn collect(folder: &Path, symbols: &Symbols) -> Result<BTreeMap<RunId, Run>,
             && let Some(id) = recording.run
             && recording.sites.iter().any(|site| site.seen > 0)
         {
-            runs.insert(id, run(&recording, symbols));
+            runs.insert(id, run(&recording, symbols, sets));
         }
     }
     Ok(runs)
@@ -64,18 +65,27 @@ pub fn discard(folder: &Path) -> Result<(), ProfileError> {
 
 /// One recording as a run.
 #[must_use]
-pub fn run(recording: &Recording, symbols: &Symbols) -> Run {
+pub fn run(recording: &Recording, symbols: &Symbols, sets: &[CorrelatedSet]) -> Run {
     let site = |index: usize| recording.sites[index].key;
     let names: Vec<LockName> = recording.locks.iter().enumerate().map(|(n, lock)| name(n, *lock, symbols)).collect();
     let set = |index: usize| -> BTreeSet<LockName> { recording.sets[index].iter().map(|&lock| names[lock].clone()).collect() };
 
     let mut together: BTreeSet<_> = recording.edges.iter().map(|&(a, b)| ordered(site(a), site(b))).collect();
     let mut pairs = BTreeMap::new();
+    let mut of_sets: BTreeMap<CorrelatedSet, BTreeMap<PairKey, PairEvidence>> =
+        sets.iter().map(|set| (set.clone(), BTreeMap::new())).collect();
     for pair in &recording.pairs {
         let [head, tail, first, second] = pair.sites.map(site);
         let evidence =
             PairEvidence { atomicity: pair.atomicity, seen: pair.seen, shared: pair.shared, threads: pair.threads, locks: set(pair.locks) };
-        pairs.insert(PairKey { head, tail, first, second }, evidence);
+        let key = PairKey { head, tail, first, second };
+        if let Some(number) = pair.of {
+            if let Some(of_set) = sets.get(number).and_then(|set| of_sets.get_mut(set)) {
+                of_set.insert(key, evidence);
+            }
+            continue;
+        }
+        pairs.insert(key, evidence);
         // The recorder does not repeat as edges what pairs say.
         together.insert(ordered(first, second));
     }
@@ -90,6 +100,8 @@ pub fn run(recording: &Recording, symbols: &Symbols) -> Run {
         sites: sites.collect(),
         pairs,
         together,
+        joint: recording.joints.iter().map(|&(first, second, joint)| ((site(first), site(second)), joint)).collect(),
+        sets: of_sets,
         dropped: recording.drops.iter().map(|&(cause, count)| (cause.text().to_owned(), count)).collect(),
     }
 }
@@ -113,8 +125,10 @@ fn name(number: usize, lock: RecordedLock, symbols: &Symbols) -> LockName {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::correlation::Joint;
     use model::ids::SiteKey;
     use model::pair::{Atomicity, Rw};
+    use model::program::Place;
     use model::recording::{Drop, RecordedPair, RecordedSite, Section};
 
     #[test]
@@ -125,17 +139,33 @@ mod tests {
             run: Some(RunId(1)),
             seed: 5,
             sites: vec![site(30, Some(Rw::Read), Some(1)), site(20, Some(Rw::Write), None), site(10, None, None)],
-            pairs: vec![RecordedPair { sites: [2, 1, 0, 1], atomicity: Atomicity::Read, seen: 3, shared: 2, threads: 2, locks: 1 }],
+            pairs: vec![
+                RecordedPair { sites: [2, 1, 0, 1], atomicity: Atomicity::Read, seen: 3, shared: 2, threads: 2, locks: 1, of: None },
+                RecordedPair {
+                    sites: [0, 1, 0, 1],
+                    atomicity: Atomicity::Exclusive,
+                    seen: 1,
+                    shared: 1,
+                    threads: 1,
+                    locks: 0,
+                    of: Some(0),
+                },
+            ],
+            joints: vec![(0, 1, Joint { seen: 2, apart: -8, aligned: 2 })],
             edges: vec![(0, 0)],
             locks: vec![RecordedLock::Heap(SiteKey(9), 8), RecordedLock::Executable(1)],
             sets: vec![BTreeSet::new(), BTreeSet::from([0, 1])],
             drops: vec![(Drop::WordFull, 2)],
             ..Recording::default()
         };
-        let run = run(&recording, &Symbols::default());
+        let set = CorrelatedSet(BTreeSet::from([Place::Global { name: "x".to_owned(), offset: 0 }]));
+        let run = run(&recording, &Symbols::default(), core::slice::from_ref(&set));
         let locks = BTreeSet::from([LockName::Heap { allocation: SiteKey(9), offset: 8 }, LockName::Other(1)]);
         let key = PairKey { head: SiteKey(10), tail: SiteKey(20), first: SiteKey(30), second: SiteKey(20) };
         assert_eq!(run.pairs[&key], PairEvidence { atomicity: Atomicity::Read, seen: 3, shared: 2, threads: 2, locks: locks.clone() });
+        let key = PairKey { head: SiteKey(30), tail: SiteKey(20), first: SiteKey(30), second: SiteKey(20) };
+        assert_eq!((run.pairs.len(), run.sets[&set][&key].seen), (1, 1), "pairs of sets are kept apart");
+        assert_eq!(run.joint[&(SiteKey(30), SiteKey(20))].apart, -8);
         assert_eq!(run.together, BTreeSet::from([(SiteKey(20), SiteKey(30))]));
         assert_eq!(run.sites.keys().copied().collect::<Vec<_>>(), [SiteKey(20), SiteKey(30)]);
         assert_eq!(run.sites[&SiteKey(30)].locks, Some(locks));
@@ -149,10 +179,10 @@ mod tests {
         let mut bytes = vec![0; recording::HEADER];
         bytes[..12].copy_from_slice(b"atomfix\0reco");
         bytes[12..16].copy_from_slice(&recording::VERSION.to_le_bytes());
-        bytes[76] = 1;
+        bytes[recording::BEGUN] = 1;
         bytes[recording::COUNTS] = 1;
         fs::write(&path, bytes).expect("written");
-        let error = collect(folder.path(), &Symbols::default()).expect_err("it ends too early").to_string();
+        let error = collect(folder.path(), &Symbols::default(), &[]).expect_err("it ends too early").to_string();
         let expected = format!("00.recording: damaged recording: it ends before its last entry (offset {})", Section::Sites.offset());
         assert!(error.ends_with(&expected), "{error}");
     }
@@ -161,7 +191,7 @@ mod tests {
     fn an_empty_file_says_that_there_was_no_room() {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("00.recording"), "").expect("written");
-        let error = collect(folder.path(), &Symbols::default()).expect_err("no room").to_string();
+        let error = collect(folder.path(), &Symbols::default(), &[]).expect_err("no room").to_string();
         assert!(error.ends_with(": no room for the recording of a process"), "{error}");
     }
 
@@ -169,7 +199,7 @@ mod tests {
     fn a_process_that_never_began_is_left_out() {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("00.recording"), vec![0; recording::HEADER]).expect("written");
-        assert_eq!(collect(folder.path(), &Symbols::default()).expect("read").len(), 0);
+        assert_eq!(collect(folder.path(), &Symbols::default(), &[]).expect("read").len(), 0);
         discard(folder.path()).expect("removed");
         assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0);
     }

@@ -1,6 +1,8 @@
 //! Seeds of runs: one for each, from the seed that the user gave or that was drawn and printed.
 
+use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher};
+use std::path::{Path, PathBuf};
 
 /// The seed of one run's delays, or of a whole command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,10 +23,30 @@ impl Seed {
     }
 }
 
+/// What a recording process watches besides addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watching {
+    /// Nothing.
+    Nothing,
+    /// The correlated sets in `watch_list(folder)`.
+    Sets,
+}
+
 /// The value of `model::abi::ENV_RECORD` that makes a process record into this folder.
 #[must_use]
-pub fn record_setting(folder: &std::path::Path, seed: Seed) -> std::ffi::OsString {
+pub fn record_setting(folder: &Path, seed: Seed, watching: Watching) -> OsString {
     let mut value = folder.as_os_str().to_owned();
     value.push(format!(":seed={}", seed.0));
+    if watching == Watching::Sets {
+        value.push(":sets=1");
+    }
     value
+}
+
+/// Where processes that record into this folder look for the sets to watch (`model::correlation`).
+#[must_use]
+pub fn watch_list(folder: &Path) -> PathBuf {
+    let mut path = folder.as_os_str().to_owned();
+    path.push(".sets");
+    path.into()
 }

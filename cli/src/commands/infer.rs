@@ -11,6 +11,7 @@ use model::program::Program;
 use passes::capture::Capture;
 use rayon::prelude::*;
 
+use crate::correlation;
 use crate::exit::{Exit, Failure};
 use crate::project::Project;
 use crate::wording::{counted, demangled};
@@ -45,6 +46,8 @@ pub(crate) struct Choices {
     /// Leave out a lock that would need more operations than this share of all accesses, in per cent
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = percent)]
     budget: f64,
+    #[command(flatten)]
+    correlation: correlation::SetChoices,
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -56,7 +59,7 @@ impl Choices {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 10000, as the parser makes sure")]
     pub(crate) fn config(&self) -> Config {
         let budget = Budget { per_mille: (self.budget * 10.0).round() as u64, ..Budget::default() };
-        Config { support: self.support, budget, ..Config::default() }
+        Config { support: self.support, budget, correlation: self.correlation.thresholds(), ..Config::default() }
     }
 }
 

@@ -12,19 +12,21 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use inference::correlate::Candidates;
 use model::abi::ENV_RECORD;
 use model::profile::Profile;
 use model::program::{NodeKind, Program};
 use passes::capture::Capture;
 use profiler::ProfileError;
 use profiler::collect;
-use profiler::perturb::{Seed, record_setting};
+use profiler::perturb::{Seed, Watching, record_setting};
 use profiler::run::{Ending, Execution, Finished, Output, execute};
 use profiler::signals::Interrupt;
 use profiler::swap;
 use profiler::symbols::Symbols;
 
 use super::infer;
+use crate::correlation::{self, Steps};
 use crate::exit::{Exit, Failure};
 use crate::project::Project;
 use crate::recorded;
@@ -50,6 +52,8 @@ pub(crate) struct Arguments {
     /// Put the recording build in the program's place while the command behind `--` runs, and judge all its processes by its status
     #[arg(long, requires = "arguments")]
     swap: bool,
+    #[command(flatten)]
+    correlation: correlation::SetChoices,
     /// The program's arguments; with --swap, a command and its arguments
     #[arg(last = true, value_name = "ARGS")]
     arguments: Vec<OsString>,
@@ -63,6 +67,8 @@ struct Tally {
     /// What the last failing run complained of.
     complaint: String,
     profile: Profile,
+    /// The sets that the later runs watched.
+    watched: Candidates,
 }
 
 /// Everything that a run needs.
@@ -77,6 +83,8 @@ struct Task<'a> {
     scratch: &'a Path,
     expected: Option<&'a [u8]>,
     interrupt: &'a Interrupt,
+    /// What is known before the first run.
+    known: (&'a Program, &'a Profile),
 }
 
 /// Runs the command.
@@ -108,8 +116,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         scratch: &scratch,
         expected: expected.as_deref(),
         interrupt: &interrupt,
+        known: (&program, &profile),
     };
-    let tally = run_all(&task, seed, &bar);
+    let steps = task.steps();
+    let tally = run_all(&task, seed, steps, &bar);
     bar.finish_and_clear();
     let tally = tally?;
 
@@ -125,6 +135,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Err(Failure::usage(what, "check that the command really starts this program, and not a copy of it").into());
     }
     println!("{}", summary(&tally.profile, &program));
+    println!("{}", steps.summary(&tally.watched));
     profile.merge(tally.profile);
     project.store_profile(&profile)?;
     println!("The profile has {}. Next: atomfix infer {}", counted(profile.runs.len(), "run"), project.name());
@@ -164,23 +175,35 @@ fn progress() -> ProgressBar {
     bar
 }
 
-fn run_all(task: &Task<'_>, seed: Seed, bar: &ProgressBar) -> Result<Tally, Failure> {
-    let runs = task.arguments.runs.unwrap_or(if task.arguments.swap { 1 } else { 20 });
+impl Task<'_> {
+    fn steps(&self) -> Steps {
+        let runs = self.arguments.runs.unwrap_or(if self.arguments.swap { 1 } else { 20 });
+        Steps::of(runs, self.known.1.runs.len())
+    }
+}
+
+fn run_all(task: &Task<'_>, seed: Seed, steps: Steps, bar: &ProgressBar) -> Result<Tally, Failure> {
+    let runs = steps.counting + steps.watching;
     if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_bar} {pos}/{len} {msg}") {
         bar.set_style(style);
     }
     bar.set_length(u64::from(runs));
     let mut tally = Tally::default();
+    let mut watching = Watching::Nothing;
     for number in 0..runs {
         if task.interrupt.requested() {
             break;
         }
         bar.set_position(u64::from(number));
         bar.set_message(outcome(&tally));
-        let finished = run_once(task, seed.of_run(number))?;
+        if number == steps.counting {
+            let thresholds = task.arguments.correlation.thresholds();
+            (tally.watched, watching) = correlation::choose(task.known, &tally.profile, &thresholds, task.recordings).map_err(failure)?;
+        }
+        let finished = run_once(task, seed.of_run(number), watching)?;
         if finished.ending == Ending::Passed {
             tally.passed += 1;
-            let runs = collect::collect(task.recordings, task.symbols).map_err(failure)?;
+            let runs = collect::collect(task.recordings, task.symbols, &tally.watched.sets).map_err(failure)?;
             tally.profile.merge(Profile { runs });
         } else {
             *tally.failed.entry(finished.ending).or_default() += 1;
@@ -191,8 +214,8 @@ fn run_all(task: &Task<'_>, seed: Seed, bar: &ProgressBar) -> Result<Tally, Fail
     Ok(tally)
 }
 
-fn run_once(task: &Task<'_>, seed: Seed) -> Result<Finished, Failure> {
-    let environment = [(ENV_RECORD, record_setting(task.recordings, seed))];
+fn run_once(task: &Task<'_>, seed: Seed, watching: Watching) -> Result<Finished, Failure> {
+    let environment = [(ENV_RECORD, record_setting(task.recordings, seed, watching))];
     let seconds = task.arguments.timeout.or((!task.arguments.swap).then_some(60));
     let mut execution = Execution {
         program: task.program,

@@ -2,7 +2,7 @@
 //! derives from them into a shared file mapping (`model::recording`).
 //!
 //! Read in this order: `frame` (activations and the frontier), `cell` (the last accesses to one word), `shadow` (from
-//! addresses to cells; ownership; stripes), `hold` and `made` (lock instances, and what to call them), `order` (happens-before), `thread` (what belongs to one thread), `observe` (Fig. 5),
+//! addresses to cells; ownership; stripes), `hold` and `made` (lock instances, and what to call them), `order` (happens-before), `thread` (what belongs to one thread), `observe` (Fig. 5), `joint` (which sites run near each other), `instance` and `watch` (correlated sets),
 //! `recorder` (events in, observations out; tested as ordinary Rust), `table` and `mapping` (where observations go),
 //! `pace` and `perturb` (pauses, delays), `process` (start, fork, end), `doors` and `interpose` (the symbols that the program sees), `sys` (the kernel).
 //!
@@ -18,6 +18,7 @@ extern crate std;
 mod cell;
 mod frame;
 mod hold;
+mod instance;
 mod made;
 mod order;
 mod pool;
@@ -25,9 +26,11 @@ mod shadow;
 mod starts;
 mod thread;
 
+mod joint;
 mod observe;
 mod recorder;
 mod synchronize;
+mod watch;
 
 mod mapping;
 mod table;

@@ -7,7 +7,7 @@ use core::ffi::CStr;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use model::recording::{COUNTS, DROPS, DROPS_OFFSET, Drop, HEADER, MAGIC, SIZE, Section, TAG, VERSION};
+use model::recording::{BEGUN, COUNTS, DROPS, DROPS_OFFSET, Drop, HEADER, MAGIC, SIZE, Section, TAG, VERSION};
 
 use crate::sys::{self, Zeroed};
 
@@ -22,14 +22,14 @@ pub(crate) struct Header {
     seed: AtomicU64,
     slide: AtomicU64,
     process: AtomicU64,
-    pub(crate) counts: [AtomicU32; 5],
+    pub(crate) counts: [AtomicU32; Section::ALL.len()],
     begun: AtomicU32,
-    unused: [AtomicU64; 6],
+    unused: [AtomicU32; 11],
     drops: [AtomicU64; DROPS],
 }
 
 const _: () = assert!(core::mem::offset_of!(Header, counts) == COUNTS && core::mem::offset_of!(Header, drops) == DROPS_OFFSET);
-const _: () = assert!(core::mem::offset_of!(Header, begun) == 76 && size_of::<Header>() <= HEADER);
+const _: () = assert!(core::mem::offset_of!(Header, begun) == BEGUN && size_of::<Header>() <= HEADER);
 
 /// `Section::Sites`
 #[repr(C)]
@@ -52,6 +52,8 @@ pub(crate) struct Pair {
     pub(crate) threads: AtomicU64,
     pub(crate) atomicity: AtomicU32,
     pub(crate) locks: AtomicU32,
+    pub(crate) of: AtomicU32,
+    unused: AtomicU32,
 }
 
 /// `Section::Edges`
@@ -74,6 +76,17 @@ pub(crate) struct Lock {
 #[derive(Debug)]
 pub(crate) struct Set(pub(crate) [AtomicU16; 16]);
 
+/// `Section::Joints`
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Joint {
+    pub(crate) sites: [AtomicU32; 2],
+    pub(crate) seen: AtomicU64,
+    pub(crate) apart: AtomicU64,
+    pub(crate) aligned: AtomicU64,
+}
+
+const _: () = assert!(size_of::<Joint>() == Section::Joints.entry());
 const _: () = assert!(size_of::<Site>() == Section::Sites.entry() && size_of::<Pair>() == Section::Pairs.entry());
 const _: () = assert!(size_of::<Edge>() == Section::Edges.entry() && size_of::<Lock>() == Section::Locks.entry());
 const _: () = assert!(size_of::<Set>() == Section::Sets.entry());
@@ -195,6 +208,10 @@ impl Mapping {
 
     pub(crate) fn sets(&self) -> &'static [Set] {
         self.section(Section::Sets)
+    }
+
+    pub(crate) fn joints(&self) -> &'static [Joint] {
+        self.section(Section::Joints)
     }
 
     pub(crate) fn count_of(&self, section: Section) -> &'static AtomicU32 {

@@ -13,6 +13,7 @@ use crate::mapping::{Pair, Site};
 use crate::recorder::Recorder;
 use crate::table::{PairIndex, SetIndex, SiteIndex, mix};
 use crate::thread::{PairEntry, Thread};
+use crate::watch::Of;
 
 /// Whether two accesses by one site with one serial are two executions of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ impl Findings for Observer<'_> {
         let observation = Some((earlier, since, shared));
         if !same_execution && self.last != observation && self.thread.remembers(earlier) {
             self.last = observation;
-            self.recorder.observe(self.thread, (earlier, self.now.site), self.rw, since, shared);
+            self.recorder.observe(self.thread, (earlier, self.now.site), self.rw, (since, shared), Of::Address);
         }
     }
 
@@ -58,7 +59,8 @@ impl Findings for Observer<'_> {
 impl Recorder {
     /// One observation of the pair of an earlier access and one that happens now.
     #[inline]
-    fn observe(&self, thread: &mut Thread, (earlier, site): (Access, SiteIndex), rw: Rw, since: Atomicity, shared: bool) {
+    pub(crate) fn observe(&self, thread: &mut Thread, (earlier, site): (Access, SiteIndex), rw: Rw, seen: (Atomicity, bool), of: Of) {
+        let (since, shared) = seen;
         let ends = thread.frames.frontier(earlier.at).and_then(|(head, tail)| {
             let node = |thread: &mut Thread, end, access| match end {
                 End::Access => Ok(access),
@@ -68,6 +70,7 @@ impl Recorder {
         });
         let (head, tail) = match ends {
             Ok(ends) => ends,
+            Err(_) if of != Of::Address => return,
             Err(cause) => {
                 self.drop_count(thread, cause);
                 self.edge(thread, earlier.site, site);
@@ -77,10 +80,10 @@ impl Recorder {
         let locks = self.common_locks(thread, earlier, rw);
         let sites = [head, tail, earlier.site, site];
         let number = thread.number;
-        let entry = thread.pair_entry(sites);
-        if !entry.used || entry.sites != sites {
+        let entry = thread.pair_entry(sites, of);
+        if !entry.used || entry.sites != sites || entry.of != of {
             self.flush_pair(entry);
-            let Some(index) = self.pair(sites, locks) else {
+            let Some(index) = self.pair(sites, of, locks) else {
                 return self.drop_count(thread, Drop::TableFull);
             };
             let pair = self.pairs.at(index);
@@ -89,6 +92,7 @@ impl Recorder {
                 used: true,
                 atomicity: Atomicity::Exclusive,
                 sites,
+                of,
                 index,
                 met: (locks, shared),
                 seen: crate::thread::Tally::default(),
@@ -126,15 +130,19 @@ impl Recorder {
         self.set(&thread.holds.names_since(earlier.at, protects))
     }
 
-    fn pair(&self, sites: [SiteIndex; 4], locks: SetIndex) -> Option<PairIndex> {
+    fn pair(&self, sites: [SiteIndex; 4], of: Of, locks: SetIndex) -> Option<PairIndex> {
         let [head, tail, first, second] = sites.map(|site| u64::from(site.0));
-        let hash = mix(mix(head << 32 | tail).wrapping_add(first << 32 | second));
-        let is = |pair: &Pair| sites.iter().zip(&pair.sites).all(|(site, stored)| site.0 == stored.load(Ordering::Relaxed));
+        let hash = mix(mix(head << 32 | tail ^ u64::from(of.number())).wrapping_add(first << 32 | second));
+        let is = |pair: &Pair| {
+            let same = sites.iter().zip(&pair.sites).all(|(site, stored)| site.0 == stored.load(Ordering::Relaxed));
+            same && pair.of.load(Ordering::Relaxed) == of.number()
+        };
         let fill = |pair: &Pair| {
             self.pace.news();
             sites.iter().zip(&pair.sites).for_each(|(site, stored)| stored.store(site.0, Ordering::Relaxed));
             pair.atomicity.store(Atomicity::Exclusive as u32, Ordering::Relaxed);
             pair.locks.store(locks.0, Ordering::Relaxed);
+            pair.of.store(of.number(), Ordering::Relaxed);
         };
         self.pairs.intern(hash, is, fill).map(PairIndex)
     }

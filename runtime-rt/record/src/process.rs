@@ -16,6 +16,7 @@ use crate::recorder::Recorder;
 use crate::shadow::{Address, Public};
 use crate::sys::{self, Once, Spin, Zeroed};
 use crate::thread::{Region, Thread};
+use crate::watch::Watch;
 
 /// A thread's state, and what others may see of it.
 #[derive(Debug)]
@@ -51,6 +52,8 @@ struct Settings {
     folder_length: usize,
     seed: u64,
     delay: bool,
+    /// Whether the watch list beside the folder is to be watched.
+    sets: bool,
 }
 
 const PATH: usize = 4096;
@@ -201,7 +204,7 @@ fn make() -> Option<&'static Recorder> {
     let (executable, slide) = executable()?;
     let (path, identity) = new_recording(&settings, slide);
     let mapping = Mapping::create(CStr::from_bytes_until_nul(&path).ok()?, identity)?;
-    let recorder = Recorder::new(mapping, executable, slide, &PACE)?;
+    let recorder = Recorder::new(mapping, executable, slide, &PACE, watch(&settings))?;
     let place = sys::pages(size_of::<Recorder>())?.cast::<Recorder>();
     // SAFETY: fresh pages of that size.
     unsafe { place.write(recorder) };
@@ -222,6 +225,14 @@ fn new_recording(settings: &Settings, slide: usize) -> ([u8; PATH + 64], Identit
     (path, Identity { run, seed: settings.seed, slide: slide as u64, process })
 }
 
+/// The watch list, `FOLDER.sets`, if it is to be watched.
+fn watch(settings: &Settings) -> Option<Watch> {
+    let mut path = [0; PATH + 8];
+    let name = settings.folder[..settings.folder_length].iter().copied().chain(*b".sets");
+    path.iter_mut().zip(name).for_each(|(to, from)| *to = from);
+    CStr::from_bytes_until_nul(&path).ok().filter(|_| settings.sets).and_then(sys::file).and_then(Watch::new)
+}
+
 /// `folder:key=value:…`, from the environment.
 fn settings() -> Option<Settings> {
     let mut name = [0_u8; 32];
@@ -236,7 +247,7 @@ fn settings() -> Option<Settings> {
 }
 
 fn parse(text: &[u8]) -> Option<Settings> {
-    let mut settings = Settings { folder: [0; PATH], folder_length: 0, seed: 0, delay: true };
+    let mut settings = Settings { folder: [0; PATH], folder_length: 0, seed: 0, delay: true, sets: false };
     let mut rest = text;
     while let Some(colon) = rest.iter().rposition(|&byte| byte == b':') {
         let number = |digits: &[u8]| core::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
@@ -245,6 +256,8 @@ fn parse(text: &[u8]) -> Option<Settings> {
             settings.seed = seed;
         } else if let Some(delay) = option.strip_prefix(b"delay=").and_then(number) {
             settings.delay = delay != 0;
+        } else if let Some(sets) = option.strip_prefix(b"sets=").and_then(number) {
+            settings.sets = sets != 0;
         } else {
             break;
         }
@@ -355,7 +368,7 @@ extern "C" fn forked() {
     };
     local.public.inside.store(1, Ordering::Relaxed);
     let begun = local.act(|thread| {
-        thread.pending = None;
+        (thread.pending, thread.pending_instance) = (None, None);
         recorder.after_fork(thread, || {
             let Some((settings, (_, slide))) = settings().zip(executable()) else { return false };
             let (path, identity) = new_recording(&settings, slide);
@@ -385,9 +398,10 @@ mod tests {
     #[test]
     fn settings_end_a_path_that_may_hold_colons() {
         type Parsed<'a> = Option<(&'a str, u64, bool)>;
-        let cases: [(&str, Parsed<'_>); 6] = [
+        let cases: [(&str, Parsed<'_>); 7] = [
             ("/tmp/x", Some(("/tmp/x", 0, true))),
             ("/tmp/x:seed=5", Some(("/tmp/x", 5, true))),
+            ("/tmp/x:seed=5:sets=1", Some(("/tmp/x", 5, true))),
             ("/tmp/a:b:seed=5:delay=0", Some(("/tmp/a:b", 5, false))),
             ("/tmp/a:seed=x", Some(("/tmp/a:seed=x", 0, true))),
             ("", None),

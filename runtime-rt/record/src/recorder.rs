@@ -11,13 +11,14 @@ use crate::cell::{Access, Mask, Now, Room, ThreadNumber, access_owned, access_sh
 use crate::frame::{Serial, StackAddress};
 use crate::hold::Names;
 use crate::made::Made;
-use crate::mapping::{Edge, Lock, Mapping, Pair, Set, Site};
+use crate::mapping::{Edge, Joint, Lock, Mapping, Pair, Set, Site};
 use crate::observe::{Observer, Repeats};
 use crate::order::Order;
 use crate::pace::Pace;
 use crate::shadow::{Address, Held, Public, Shadow};
 use crate::table::{LockIndex, SetIndex, SiteIndex, Table, mix};
 use crate::thread::{Region, SiteEntry, Tally, Thread};
+use crate::watch::Watch;
 
 /// One process's recording in the making.
 #[derive(Debug)]
@@ -28,6 +29,9 @@ pub(crate) struct Recorder {
     pub(crate) edges: Table<Edge>,
     pub(crate) locks: Table<Lock>,
     pub(crate) sets: Table<Set>,
+    pub(crate) joints: Table<Joint>,
+    /// The correlated sets to watch, if there are any.
+    pub(crate) watch: Option<Watch>,
     pub(crate) shadow: Shadow,
     pub(crate) order: Order,
     pub(crate) made: Made,
@@ -40,7 +44,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     /// Over a fresh recording.
-    pub(crate) fn new(mapping: Mapping, executable: Region, slide: usize, pace: &'static Pace) -> Option<Self> {
+    pub(crate) fn new(mapping: Mapping, executable: Region, slide: usize, pace: &'static Pace, watch: Option<Watch>) -> Option<Self> {
         pace.begin();
         let recorder = Self {
             mapping,
@@ -49,6 +53,8 @@ impl Recorder {
             edges: Table::new(mapping.edges(), mapping.count_of(Section::Edges))?,
             locks: Table::new(mapping.locks(), mapping.count_of(Section::Locks))?,
             sets: Table::new(mapping.sets(), mapping.count_of(Section::Sets))?,
+            joints: Table::new(mapping.joints(), mapping.count_of(Section::Joints))?,
+            watch,
             shadow: Shadow::new()?,
             order: Order::new()?,
             made: Made::new()?,
@@ -108,6 +114,10 @@ impl Recorder {
         }
         if shared {
             self.shared_access(thread, key, rw);
+            self.mine(thread, now, address);
+        }
+        if held.is_some() {
+            thread.pending_instance = self.access_set(thread, (now, key), address, rw);
         }
         if self.pace.count(&mut thread.quiet, 1) {
             self.drop_count(thread, Drop::Paused);
@@ -124,6 +134,9 @@ impl Recorder {
     /// The access has happened.
     #[inline]
     pub(crate) fn end(&self, thread: &mut Thread, public: &Public) {
+        if let (Some(watch), Some(number)) = (&self.watch, thread.pending_instance.take()) {
+            watch.instances.give_up(number);
+        }
         self.shadow.release_pending(thread.pending.take(), public);
         public.accessing.store(0, Ordering::Relaxed);
     }
@@ -146,6 +159,10 @@ impl Recorder {
         let length = usize::try_from(length.min(RANGE_LIMIT)).unwrap_or(usize::MAX);
         if self.lines(&mut observer, public, address, length) {
             self.shared_access(thread, key, rw);
+            self.mine(thread, now, address);
+        }
+        if let (Some(number), Some(watch)) = (self.access_set(thread, (now, key), address, rw), &self.watch) {
+            watch.instances.give_up(number);
         }
         if self.pace.count(&mut thread.quiet, u32::try_from(length / 8).unwrap_or(u32::MAX)) {
             self.drop_count(thread, Drop::Paused);
@@ -285,7 +302,9 @@ impl Recorder {
             self.drop_count(thread, Drop::TableFull);
             return None;
         };
-        *thread.site_entry(key) = SiteEntry { used: true, met: None, key, index, seen: Tally::default(), shared: Tally::default() };
+        let watched = self.watch.as_ref().and_then(|watch| watch.first(key));
+        *thread.site_entry(key) =
+            SiteEntry { used: true, met: None, key, index, seen: Tally::default(), shared: Tally::default(), watched };
         Some(index)
     }
 
@@ -299,9 +318,10 @@ impl Recorder {
 
     /// Adds up what the thread has counted by itself.
     pub(crate) fn flush(&self, thread: &mut Thread) {
-        let (sites, pairs) = thread.entries();
+        let (sites, pairs, joints) = thread.entries();
         sites.iter_mut().for_each(|entry| self.flush_site(entry));
         pairs.iter_mut().for_each(|entry| self.flush_pair(entry));
+        joints.iter_mut().for_each(|entry| self.flush_joint(entry));
         for (cause, count) in thread.rest_of_drops() {
             self.mapping.drop_count(cause, count);
         }
@@ -356,6 +376,9 @@ impl Recorder {
     pub(crate) fn free(&self, thread: &Thread, public: &Public, start: Address, length: usize) {
         self.shadow.remove_start(start);
         self.shadow.forget(start, length, thread.number, public);
+        if let Some(watch) = &self.watch {
+            watch.instances.forget(start, length);
+        }
     }
 
     /// The thread ends: its stack will be another thread's.
@@ -387,10 +410,15 @@ impl Recorder {
         self.sets.after_fork();
         self.pairs.after_fork();
         self.edges.after_fork();
+        self.joints.after_fork();
+        if let Some(watch) = &self.watch {
+            watch.instances.after_fork();
+        }
         self.order.after_fork();
         self.pace.begin();
         self.pairs.clear_index();
         self.edges.clear_index();
+        self.joints.clear_index();
         thread.after_fork();
         self.shadow.after_fork(thread.number);
         true

@@ -59,6 +59,28 @@ pub(crate) fn leak<T: Zeroed>(count: usize) -> Option<&'static [T]> {
     Some(unsafe { core::slice::from_raw_parts(start.as_ptr(), count) })
 }
 
+/// The content of a file, mapped for reading; `None` for one that is not there or empty.
+pub(crate) fn file(path: &core::ffi::CStr) -> Option<&'static [u8]> {
+    let flags = bits(libc::O_RDONLY | libc::O_CLOEXEC);
+    // SAFETY: `path` is a C string.
+    let file = unsafe { call(libc::SYS_open, [path.as_ptr().expose_provenance(), flags, 0, 0, 0, 0]) };
+    let file = usize::try_from(file).ok()?;
+    // SAFETY: our own descriptor.
+    let length = unsafe { call(libc::SYS_lseek, [file, 0, bits(libc::SEEK_END), 0, 0, 0]) };
+    let length = usize::try_from(length).ok().filter(|&length| length > 0);
+    let mapped = length.map(|length| {
+        let arguments = [0, length, bits(libc::PROT_READ), bits(libc::MAP_PRIVATE), file, 0];
+        // SAFETY: a new mapping of our own descriptor.
+        (unsafe { call(libc::SYS_mmap, arguments) }, length)
+    });
+    // SAFETY: our own descriptor; the mapping keeps the file.
+    unsafe { call(libc::SYS_close, [file, 0, 0, 0, 0, 0]) };
+    let (start, length) = mapped.filter(|(start, _)| *start > 0)?;
+    let start = core::ptr::with_exposed_provenance::<u8>(start.cast_unsigned());
+    // SAFETY: mapped for reading, that long, never unmapped; the file is not changed once it is written.
+    Some(unsafe { core::slice::from_raw_parts(start, length) })
+}
+
 /// Zeroes an array that `leak` made.
 pub(crate) fn zero<T: Zeroed>(array: &'static [T]) {
     let start = array.as_ptr().expose_provenance();

@@ -31,6 +31,10 @@ index!(
     PairIndex
 );
 index!(
+    /// Two sites that ran near each other.
+    JointIndex
+);
+index!(
     /// A lock, by name.
     LockIndex
 );

@@ -90,7 +90,7 @@ fn play(trace: &str) -> (Recording, Names) {
     let identity = Identity { run: [1, 2], seed: 3, slide: 0, process: 4 };
     let mapping = Mapping::anonymous(identity).expect("memory");
     let executable = Region { start: DATA, length: 0x10_0000 };
-    let recorder = Recorder::new(mapping, executable, 0, pace()).expect("memory");
+    let recorder = Recorder::new(mapping, executable, 0, pace(), None).expect("memory");
     let mut names = Names::default();
     let mut actors: BTreeMap<String, Actor> = BTreeMap::new();
     for event in trace.split([';', '\n']).map(str::trim).filter(|event| !event.is_empty()) {
@@ -466,7 +466,7 @@ fn options_are_absent_when_zeroed() {
 #[test]
 fn a_forked_child_keeps_the_numbers_of_sites_and_begins_counting_anew() {
     let mapping = Mapping::anonymous(Identity { run: [1, 2], seed: 3, slide: 0, process: 4 }).expect("memory");
-    let recorder = Recorder::new(mapping, Region::default(), 0, pace()).expect("memory");
+    let recorder = Recorder::new(mapping, Region::default(), 0, pace(), None).expect("memory");
     let mut names = Names::default();
     let local = &sys::leak::<Local>(1).expect("memory")[0];
     recorder.add_thread(&local.public).expect("a number");

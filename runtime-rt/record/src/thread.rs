@@ -10,13 +10,16 @@ use model::recording::{DROPS, Drop};
 use crate::cell::{Access, LockBits, ThreadNumber};
 use crate::frame::{Frames, Serial};
 use crate::hold::Holds;
+use crate::instance::BucketNumber;
+use crate::joint::Recent;
 use crate::made::Making;
 use crate::order::Clock;
 use crate::pace::{Quiet, Window};
 use crate::perturb::Perturbation;
 use crate::shadow::{Address, Page, StripeNumber};
 use crate::sys::Zeroed;
-use crate::table::{PairIndex, SetIndex, SiteIndex, mix};
+use crate::table::{JointIndex, PairIndex, SetIndex, SiteIndex, mix};
+use crate::watch::{Entry, Of};
 
 /// A count that is added up in steps.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,6 +59,8 @@ pub(crate) struct SiteEntry {
     pub(crate) index: SiteIndex,
     pub(crate) seen: Tally,
     pub(crate) shared: Tally,
+    /// Its place in the watch list, if it is there.
+    pub(crate) watched: Option<Entry>,
 }
 
 /// A pair as this thread last saw it. A zeroed entry is not in use.
@@ -64,11 +69,23 @@ pub(crate) struct PairEntry {
     pub(crate) used: bool,
     pub(crate) atomicity: Atomicity,
     pub(crate) sites: [SiteIndex; 4],
+    pub(crate) of: Of,
     pub(crate) index: PairIndex,
     /// The locks that were met with the pair's at last, and whether on shared memory.
     pub(crate) met: (SetIndex, bool),
     pub(crate) seen: Tally,
     pub(crate) shared: Tally,
+}
+
+/// Two sites that ran near each other, as this thread last saw them. A zeroed entry is not in use.
+#[derive(Debug)]
+pub(crate) struct JointEntry {
+    pub(crate) used: bool,
+    pub(crate) sites: [SiteIndex; 2],
+    pub(crate) index: JointIndex,
+    pub(crate) apart: u64,
+    pub(crate) seen: Tally,
+    pub(crate) aligned: Tally,
 }
 
 /// The page that one slot of the page cache holds.
@@ -95,6 +112,7 @@ impl Region {
 const SITES: usize = 1 << 11;
 const PAIRS: usize = 1 << 11;
 const EDGES: usize = 1 << 10;
+const JOINTS: usize = 1 << 10;
 const PAGES: usize = 1 << 6;
 
 /// One thread's state. It lives in zeroed memory of its own.
@@ -116,6 +134,10 @@ pub(crate) struct Thread {
     pub(crate) held: [SetIndex; 2],
     /// The stripe held for the access that is happening.
     pub(crate) pending: Option<StripeNumber>,
+    /// The same for the instance of a correlated set that it accesses.
+    pub(crate) pending_instance: Option<BucketNumber>,
+    /// Its latest accesses to memory that several threads use.
+    pub(crate) recent: Recent,
     /// The library call whose range was just read, so that what it writes next belongs to the same execution.
     pub(crate) range: Option<Access>,
     /// The window that it last recorded in, and since when.
@@ -126,6 +148,7 @@ pub(crate) struct Thread {
     sites: [SiteEntry; SITES],
     pairs: [PairEntry; PAIRS],
     edges: [u64; EDGES],
+    joints: [JointEntry; JOINTS],
     pages: [PageEntry; PAGES],
     pub(crate) frames: Frames,
 }
@@ -163,15 +186,23 @@ impl Thread {
 
     /// The cache entry where a pair would be.
     #[inline]
-    pub(crate) fn pair_entry(&mut self, sites: [SiteIndex; 4]) -> &mut PairEntry {
+    pub(crate) fn pair_entry(&mut self, sites: [SiteIndex; 4], of: Of) -> &mut PairEntry {
         let [head, tail, first, second] = sites.map(|site| u64::from(site.0));
-        let hash = (first << 32 | second).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (head << 32 | tail).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        let hash = (first << 32 | second).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            ^ (head << 32 | tail ^ u64::from(of.number())).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
         &mut self.pairs[place(hash >> 40, PAIRS)]
     }
 
+    /// The cache entry where two sites that ran near each other would be.
+    #[inline]
+    pub(crate) fn joint_entry(&mut self, [first, second]: [SiteIndex; 2]) -> &mut JointEntry {
+        let hash = (u64::from(first.0) << 32 | u64::from(second.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        &mut self.joints[place(hash >> 40, JOINTS)]
+    }
+
     /// Every cache entry.
-    pub(crate) fn entries(&mut self) -> (&mut [SiteEntry], &mut [PairEntry]) {
-        (&mut self.sites, &mut self.pairs)
+    pub(crate) fn entries(&mut self) -> (&mut [SiteEntry], &mut [PairEntry], &mut [JointEntry]) {
+        (&mut self.sites, &mut self.pairs, &mut self.joints)
     }
 
     /// Whether this edge was not just emitted.
@@ -209,6 +240,7 @@ impl Thread {
             (entry.met, entry.seen, entry.shared) = (None, Tally::default(), Tally::default());
         }
         self.pairs.iter_mut().for_each(|entry| entry.used = false);
+        self.joints.iter_mut().for_each(|entry| entry.used = false);
         self.edges.fill(0);
         self.drops.fill(Tally::default());
     }

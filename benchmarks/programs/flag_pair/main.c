@@ -1,0 +1,55 @@
+/* Two flags that one thread sets one after the other, and another reads together.
+ *
+ * Origin: the pattern of SCTBench's reorder programs (see ORIGIN.md).
+ * Shared: `ready` and `error`, which are both unset or both set. Each access stands alone, so no pair of accesses to one
+ * variable says that they belong together.
+ * Expected: original fails under some schedule; hardened never; FIXED never.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stddef.h>
+
+static int ready;
+static int error;
+#ifdef FIXED
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+#endif
+
+static void *set(void *unused)
+{
+    (void)unused;
+#ifdef FIXED
+    pthread_mutex_lock(&lock);
+#endif
+    ready = 1;
+    error = -1;
+#ifdef FIXED
+    pthread_mutex_unlock(&lock);
+#endif
+    return NULL;
+}
+
+static void check(void)
+{
+#ifdef FIXED
+    pthread_mutex_lock(&lock);
+#endif
+    int was_ready = ready;
+    int had_error = error;
+#ifdef FIXED
+    pthread_mutex_unlock(&lock);
+#endif
+    assert((was_ready == 0 && had_error == 0) || (was_ready == 1 && had_error == -1)); /* fails here */
+}
+
+int main(void)
+{
+    pthread_t setter;
+
+    if (pthread_create(&setter, NULL, set, NULL) != 0) {
+        return 2;
+    }
+    check();
+    pthread_join(setter, NULL);
+    return 0;
+}

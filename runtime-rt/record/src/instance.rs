@@ -1,0 +1,318 @@
+//! The instances of correlated sets: who accessed which of its variables last, and whether two threads got into each other's way.
+//!
+//! A set has an instance for each object, or only one. An instance remembers the last read and the last write of each variable by
+//! each thread, with their order. Two accesses of one thread to different variables, one after the other, are a pair. Fig. 5 of
+//! seed 002 would take any remote write between them as proof that they need not be atomic. For two variables that is too much:
+//! when another thread writes both right behind a reader of both, every step comes "between", and still nobody can tell. So a pair is weakened
+//! only by accesses of another thread, near each other, that come *after* its first end on that variable and *before* its
+//! second end on the other one, where both conflict: then no order of the two threads explains what happened.
+//!
+//! Memory is bounded: buckets by page, in which a new instance takes the place of the oldest. With it goes its whole history, so no
+//! pair spans the gap. A bucket is held from the bookkeeping until the access has happened.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use model::pair::{Atomicity, Rw};
+
+use crate::cell::{Access, ThreadNumber};
+use crate::frame::Serial;
+use crate::joint::is_near;
+use crate::shadow::{Address, PAGE};
+use crate::sys::{self, Spin, Zeroed};
+use crate::table::{SiteIndex, mix};
+
+/// An instance: the set, and the object's address, or none if there is only one instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InstanceKey {
+    pub(crate) set: u16,
+    pub(crate) object: Option<Address>,
+}
+
+impl InstanceKey {
+    fn words(self) -> (u32, usize) {
+        (u32::from(self.set) + 1, self.object.map_or(0, |object| object.0))
+    }
+}
+
+/// Which bucket is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BucketNumber(u16);
+
+/// An access to one variable of a set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MemberAccess {
+    pub(crate) thread: ThreadNumber,
+    pub(crate) member: u8,
+    pub(crate) rw: Rw,
+    pub(crate) access: Access,
+}
+
+/// A pair that an access completes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Completed {
+    pub(crate) first: Access,
+    pub(crate) atomicity: Atomicity,
+    /// Whether another thread has accessed the instance.
+    pub(crate) shared: bool,
+}
+
+const BUCKETS: usize = 1 << 11;
+const WAYS: usize = 8;
+const SLOTS: usize = 16;
+
+/// The last read or the last write of one variable by one thread. A zeroed one is free.
+#[derive(Debug)]
+struct Slot {
+    /// When, among all accesses to the instance; 0: free.
+    order: AtomicU64,
+    serial: AtomicU64,
+    site: AtomicU32,
+    /// `thread << 16 | member << 8 | writes`
+    who: AtomicU32,
+}
+
+#[derive(Clone, Copy)]
+struct Known {
+    order: u64,
+    access: Access,
+    thread: ThreadNumber,
+    member: u8,
+    writes: bool,
+}
+
+impl Slot {
+    fn load(&self) -> Option<Known> {
+        let order = self.order.load(Ordering::Relaxed);
+        let who = self.who.load(Ordering::Relaxed);
+        let access = Access { site: SiteIndex(self.site.load(Ordering::Relaxed)), at: Serial::new(self.serial.load(Ordering::Relaxed)) };
+        #[expect(clippy::cast_possible_truncation, reason = "parts of a word are meant")]
+        let (thread, member) = (ThreadNumber((who >> 16) as u16), (who >> 8) as u8);
+        (order != 0).then_some(Known { order, access, thread, member, writes: who & 1 != 0 })
+    }
+
+    fn store(&self, known: Known) {
+        let who = u32::from(known.thread.0) << 16 | u32::from(known.member) << 8 | u32::from(known.writes);
+        self.who.store(who, Ordering::Relaxed);
+        self.site.store(known.access.site.0, Ordering::Relaxed);
+        self.serial.store(known.access.at.number(), Ordering::Relaxed);
+        self.order.store(known.order, Ordering::Relaxed);
+    }
+}
+
+#[derive(Debug)]
+struct Instance {
+    /// 0: free; else the set and 1.
+    set: AtomicU32,
+    object: AtomicUsize,
+    clock: AtomicU64,
+    slots: [Slot; SLOTS],
+}
+
+impl Instance {
+    fn clear(&self) {
+        self.set.store(0, Ordering::Relaxed);
+        self.clock.store(0, Ordering::Relaxed);
+        self.slots.iter().for_each(|slot| slot.order.store(0, Ordering::Relaxed));
+    }
+
+    fn known(&self) -> impl Iterator<Item = Known> + '_ {
+        self.slots.iter().filter_map(Slot::load)
+    }
+
+    /// An access happens; the pair that it completes, if it does.
+    fn access(&self, now: MemberAccess) -> Option<Completed> {
+        let order = self.clock.fetch_add(1, Ordering::Relaxed) + 1;
+        let mine = self.known().filter(|known| known.thread == now.thread).max_by_key(|known| known.order);
+        let first = mine.filter(|first| first.member != now.member && is_near(first.access.at, now.access.at));
+        let completed = first.map(|first| Completed {
+            first: first.access,
+            atomicity: self.weakest(first, now),
+            shared: self.known().any(|known| known.thread != now.thread),
+        });
+        let kinds = match now.rw {
+            Rw::Read => [Some(false), None],
+            Rw::Write => [None, Some(true)],
+            Rw::Update => [Some(false), Some(true)],
+        };
+        for writes in kinds.into_iter().flatten() {
+            self.remember(Known { order, access: now.access, thread: now.thread, member: now.member, writes });
+        }
+        completed
+    }
+
+    /// What other threads left of a pair.
+    fn weakest(&self, first: Known, second: MemberAccess) -> Atomicity {
+        let mut weakest = Atomicity::Exclusive;
+        let after = |known: &Known| known.member == first.member && known.order > first.order && (known.writes || first.writes);
+        for behind in self.known().filter(|known| known.thread != second.thread).filter(after) {
+            let before = |known: &Known| {
+                let conflicts = known.writes || second.rw.writes();
+                let near = is_near(known.access.at, behind.access.at) || is_near(behind.access.at, known.access.at);
+                known.thread == behind.thread && known.member == second.member && conflicts && near
+            };
+            for other in self.known().filter(before) {
+                let left = if behind.writes || other.writes { Atomicity::None } else { Atomicity::Read };
+                weakest = weakest.meet(left);
+            }
+        }
+        weakest
+    }
+
+    fn remember(&self, new: Known) {
+        let same = |known: &Known| known.thread == new.thread && known.member == new.member && known.writes == new.writes;
+        let place = self.slots.iter().position(|slot| slot.load().is_some_and(|known| same(&known)));
+        let oldest = || self.slots.iter().enumerate().min_by_key(|(_, slot)| slot.order.load(Ordering::Relaxed)).map(|(n, _)| n);
+        if let Some(place) = place.or_else(oldest) {
+            self.slots[place].store(new);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Bucket {
+    lock: Spin,
+    next: AtomicU32,
+    instances: [Instance; WAYS],
+}
+
+// SAFETY: atomic integers and a free lock.
+unsafe impl Zeroed for Bucket {}
+
+#[expect(clippy::cast_possible_truncation, reason = "taken modulo the number of buckets first")]
+fn bucket_of(number: u64) -> BucketNumber {
+    BucketNumber((mix(number) % BUCKETS as u64) as u16)
+}
+
+/// That of the objects that begin in a page. Sets with one instance have smaller numbers.
+fn bucket_of_page(page: usize) -> BucketNumber {
+    bucket_of((page as u64) << 16)
+}
+
+/// All instances of all sets.
+#[derive(Debug)]
+pub(crate) struct Instances(&'static [Bucket]);
+
+impl Instances {
+    pub(crate) fn new() -> Option<Self> {
+        Some(Self(sys::leak(BUCKETS)?))
+    }
+
+    fn number(key: InstanceKey) -> BucketNumber {
+        key.object.map_or_else(|| bucket_of(u64::from(key.set)), |object| bucket_of_page(object.page()))
+    }
+
+    /// An access to an instance happens, and holds its bucket until it is given up.
+    pub(crate) fn access(&self, key: InstanceKey, now: MemberAccess) -> (BucketNumber, Option<Completed>) {
+        let number = Self::number(key);
+        let bucket = &self.0[usize::from(number.0)];
+        bucket.lock.lock();
+        let (set, object) = key.words();
+        let is = |instance: &&Instance| instance.set.load(Ordering::Relaxed) == set && instance.object.load(Ordering::Relaxed) == object;
+        let instance = bucket.instances.iter().find(is).unwrap_or_else(|| {
+            let place = bucket.next.fetch_add(1, Ordering::Relaxed) as usize % WAYS;
+            let instance = &bucket.instances[place];
+            instance.clear();
+            instance.object.store(object, Ordering::Relaxed);
+            instance.set.store(set, Ordering::Relaxed);
+            instance
+        });
+        (number, instance.access(now))
+    }
+
+    /// Gives a bucket up.
+    pub(crate) fn give_up(&self, number: BucketNumber) {
+        self.0[usize::from(number.0)].lock.unlock();
+    }
+
+    /// New objects will stand here.
+    pub(crate) fn forget(&self, start: Address, length: usize) {
+        let end = start.0.saturating_add(length);
+        let pages = start.page()..=end / PAGE;
+        // Of a large block every bucket may hold a part.
+        let all = pages.clone().count() >= BUCKETS;
+        let of_pages = pages.filter(|_| !all).map(|page| usize::from(bucket_of_page(page).0));
+        let everything = (0..BUCKETS).filter(|_| all);
+        for bucket in of_pages.chain(everything).map(|number| &self.0[number]) {
+            let _taken = bucket.lock.take();
+            let gone = |instance: &&Instance| (start.0..end).contains(&instance.object.load(Ordering::Relaxed));
+            bucket.instances.iter().filter(gone).for_each(Instance::clear);
+        }
+    }
+
+    /// In a forked child: only the thread that forked is left.
+    pub(crate) fn after_fork(&self) {
+        sys::zero(self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::String;
+    use std::vec::Vec;
+
+    use super::*;
+
+    /// Plays accesses such as `1rx` (thread 1 reads x), and says what became of the pairs they complete.
+    fn play(text: &str) -> String {
+        let instances = Instances::new().expect("memory");
+        let key = InstanceKey { set: 3, object: None };
+        let mut pairs = Vec::new();
+        for (n, word) in text.split(' ').enumerate() {
+            let [thread, kind, member] = word.as_bytes() else { panic!("not an access: {word}") };
+            let rw = match kind {
+                b'r' => Rw::Read,
+                b'w' => Rw::Write,
+                _ => Rw::Update,
+            };
+            let access = Access { site: SiteIndex(0), at: Serial::new(n as u64 + 1) };
+            let now = MemberAccess { thread: ThreadNumber(u16::from(*thread)), member: *member, rw, access };
+            let (bucket, completed) = instances.access(key, now);
+            instances.give_up(bucket);
+            pairs.extend(completed.map(|pair| std::format!("{word} {}", pair.atomicity)));
+        }
+        pairs.join(", ")
+    }
+
+    #[test]
+    fn a_pair_is_weakened_only_by_what_no_order_of_the_threads_explains() {
+        for (accesses, expected) in [
+            ("1rx 1ry", "1ry EXCLUSIVE"),
+            ("1rx 1rx", ""),
+            // The writer comes behind the reader on both variables.
+            ("1rx 2wx 1ry 2wy", "1ry EXCLUSIVE, 2wy EXCLUSIVE"),
+            ("2wx 1rx 2wy 1ry", "2wy EXCLUSIVE, 1ry EXCLUSIVE"),
+            // The reader sees the old x and the new y.
+            ("1rx 2wx 2wy 1ry", "2wy EXCLUSIVE, 1ry NONE"),
+            ("2wy 1rx 2wx 1ry", "2wx EXCLUSIVE, 1ry NONE"),
+            // Only reads get between the writes.
+            ("2wx 1rx 1ry 2wy", "1ry EXCLUSIVE, 2wy READ"),
+            // The other thread touches one variable alone.
+            ("1rx 2wy 1ry", "1ry EXCLUSIVE"),
+            ("1rx 2rx 2ry 1ry", "2ry EXCLUSIVE, 1ry EXCLUSIVE"),
+            ("1ux 2ux 2uy 1uy", "2uy EXCLUSIVE, 1uy NONE"),
+        ] {
+            assert_eq!(play(accesses), expected, "{accesses}");
+        }
+    }
+
+    #[test]
+    fn a_block_that_is_freed_takes_its_instances_along() {
+        let instances = Instances::new().expect("memory");
+        let object = |at| InstanceKey { set: 0, object: Some(Address(at)) };
+        let access = |member, serial| MemberAccess {
+            thread: ThreadNumber(1),
+            member,
+            rw: Rw::Read,
+            access: Access { site: SiteIndex(0), at: Serial::new(serial) },
+        };
+        for (freed, expected) in [(0x5000_u64, true), (0x4010, false), (0x3ff0, false)] {
+            let (bucket, _) = instances.access(object(0x4010), access(0, 1));
+            instances.give_up(bucket);
+            instances.forget(Address(usize::try_from(freed).expect("small")), 0x30);
+            let (bucket, pair) = instances.access(object(0x4010), access(1, 2));
+            instances.give_up(bucket);
+            assert_eq!(pair.is_some(), expected, "{freed:x}");
+            instances.after_fork();
+        }
+    }
+}

@@ -171,6 +171,8 @@ pub enum Coverage {
     Preemptions(u32),
     /// Every schedule with at most this many delays of the default one.
     Delays(u32),
+    /// Every order of atomic blocks, which shows every failure of a program that accesses shared memory under locks, as it did.
+    Blocks,
     /// This many schedules drawn at random.
     Sampled(u64),
     /// This many schedules of a systematic search that was not finished at any bound.
@@ -189,8 +191,11 @@ impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::All => f.write_str("all sequentially consistent schedules"),
+            Self::Preemptions(1) => f.write_str("up to 1 preemption"),
             Self::Preemptions(bound) => write!(f, "up to {bound} preemptions"),
+            Self::Delays(1) => f.write_str("up to 1 delay"),
             Self::Delays(bound) => write!(f, "up to {bound} delays"),
+            Self::Blocks => f.write_str("all orders of atomic blocks"),
             Self::Sampled(count) => write!(f, "sampled: {count}"),
             Self::Partial(count) => write!(f, "unfinished: {count}"),
         }
@@ -213,8 +218,12 @@ impl core::str::FromStr for Coverage {
     type Err = BadCoverage;
 
     fn from_str(text: &str) -> Result<Self, BadCoverage> {
-        if text == "all sequentially consistent schedules" {
-            return Ok(Self::All);
+        match text {
+            "all sequentially consistent schedules" => return Ok(Self::All),
+            "all orders of atomic blocks" => return Ok(Self::Blocks),
+            "up to 1 preemption" => return Ok(Self::Preemptions(1)),
+            "up to 1 delay" => return Ok(Self::Delays(1)),
+            _ => {}
         }
         let number = |prefix: &str, suffix: &str| text.strip_prefix(prefix)?.strip_suffix(suffix)?.parse::<u64>().ok();
         let bound = |number: u64| u32::try_from(number).ok();
@@ -253,8 +262,11 @@ mod tests {
         for coverage in [
             Coverage::All,
             Coverage::Preemptions(0),
+            Coverage::Preemptions(1),
             Coverage::Preemptions(3),
+            Coverage::Delays(1),
             Coverage::Delays(2),
+            Coverage::Blocks,
             Coverage::Sampled(7),
             Coverage::Partial(0),
         ] {

@@ -25,7 +25,8 @@ use crate::wording::counted;
 pub(crate) struct Arguments {
     /// The program, built with `atomfix cc` or made by `atomfix harden`
     program: PathBuf,
-    /// Choose schedules by this strategy: dfs, delay, sleep, dpor, random, pct:D, pos, weighted, portfolio
+    /// Choose schedules by this strategy: dfs, delay, sleep, dpor, pairs, random, pct:D, pos, weighted,
+    /// exitblock (also -rw, -dd, -rwdd), portfolio
     #[arg(long, value_name = "NAME", default_value = "dfs", value_parser = |text: &str| text.parse::<Name>().map_err(|error| error.to_string()))]
     strategy: Name,
     /// Explore up to K preemptions; `none` goes on until all is explored

@@ -8,6 +8,7 @@ use super::Strategy;
 use super::budget::Budget;
 use super::depth_first::{DepthFirst, Extent};
 use super::dpor::Dpor;
+use super::exit_block::{ExitBlock, Variant};
 use super::iterative::{Iterative, Preemptions};
 use super::pairs::Pairs;
 use super::pct::{DEEPEST, Pct};
@@ -53,6 +54,8 @@ pub enum Name {
     Pos,
     /// `weighted`: the random walk weighted by what is left.
     Weighted,
+    /// `exitblock` and its relatives: threads are switched where a lock was released.
+    ExitBlock(Variant),
     /// `portfolio`: several by turns.
     Portfolio,
 }
@@ -61,7 +64,22 @@ pub enum Name {
 const USUAL_DEPTH: u32 = 3;
 
 /// Each name, for messages.
-pub const NAMES: &[&str] = &["dfs", "delay", "sleep", "dpor", "pairs", "random", "pct:D", "pos", "weighted", "portfolio"];
+pub const NAMES: &[&str] = &[
+    "dfs",
+    "delay",
+    "sleep",
+    "dpor",
+    "pairs",
+    "random",
+    "pct:D",
+    "pos",
+    "weighted",
+    "exitblock",
+    "exitblock-rw",
+    "exitblock-dd",
+    "exitblock-rwdd",
+    "portfolio",
+];
 
 impl Config {
     /// The strategy.
@@ -77,6 +95,7 @@ impl Config {
             Name::Pct { depth } => Box::new(Pct::new(self.seed, depth)),
             Name::Pos => Box::new(Pos::new(self.seed)),
             Name::Weighted => Box::new(Weighted::new(self.seed)),
+            Name::ExitBlock(variant) => Box::new(ExitBlock::new(variant)),
             Name::Portfolio => Box::new(Portfolio::new(self.seed)),
         };
         match self.executions {
@@ -91,7 +110,7 @@ impl Name {
     #[must_use]
     pub fn ends(self) -> bool {
         match self {
-            Self::DepthFirst | Self::Delays | Self::SleepSets | Self::Dpor | Self::Pairs => true,
+            Self::DepthFirst | Self::Delays | Self::SleepSets | Self::Dpor | Self::Pairs | Self::ExitBlock(_) => true,
             Self::Random | Self::Pct { .. } | Self::Pos | Self::Weighted | Self::Portfolio => false,
         }
     }
@@ -109,6 +128,10 @@ impl fmt::Display for Name {
             Self::Pct { depth } => write!(f, "pct:{depth}"),
             Self::Pos => f.write_str("pos"),
             Self::Weighted => f.write_str("weighted"),
+            Self::ExitBlock(Variant::Plain) => f.write_str("exitblock"),
+            Self::ExitBlock(Variant::ReadWrite) => f.write_str("exitblock-rw"),
+            Self::ExitBlock(Variant::Deadlocks) => f.write_str("exitblock-dd"),
+            Self::ExitBlock(Variant::ReadWriteDeadlocks) => f.write_str("exitblock-rwdd"),
             Self::Portfolio => f.write_str("portfolio"),
         }
     }
@@ -143,6 +166,10 @@ impl FromStr for Name {
             ("random", "") => Ok(Self::Random),
             ("pos", "") => Ok(Self::Pos),
             ("weighted", "") => Ok(Self::Weighted),
+            ("exitblock", "") => Ok(Self::ExitBlock(Variant::Plain)),
+            ("exitblock-rw", "") => Ok(Self::ExitBlock(Variant::ReadWrite)),
+            ("exitblock-dd", "") => Ok(Self::ExitBlock(Variant::Deadlocks)),
+            ("exitblock-rwdd", "") => Ok(Self::ExitBlock(Variant::ReadWriteDeadlocks)),
             ("portfolio", "") => Ok(Self::Portfolio),
             ("pct", "") => Ok(Self::Pct { depth: USUAL_DEPTH }),
             ("pct", depth) => {
@@ -170,6 +197,10 @@ mod tests {
             Name::Pct { depth: 5 },
             Name::Pos,
             Name::Weighted,
+            Name::ExitBlock(Variant::Plain),
+            Name::ExitBlock(Variant::ReadWrite),
+            Name::ExitBlock(Variant::Deadlocks),
+            Name::ExitBlock(Variant::ReadWriteDeadlocks),
             Name::Portfolio,
         ];
         assert_eq!(names.len(), NAMES.len());
@@ -182,7 +213,8 @@ mod tests {
         }
         assert_eq!(
             BadName.to_string(),
-            "no strategy has this name; there are dfs, delay, sleep, dpor, pairs, random, pct:D, pos, weighted, portfolio"
+            "no strategy has this name; there are dfs, delay, sleep, dpor, pairs, random, pct:D, pos, weighted, \
+             exitblock, exitblock-rw, exitblock-dd, exitblock-rwdd, portfolio"
         );
     }
 }

@@ -29,6 +29,7 @@ pub mod budget;
 pub mod config;
 pub mod depth_first;
 pub mod dpor;
+pub mod exit_block;
 pub mod iterative;
 pub mod pairs;
 pub mod pct;

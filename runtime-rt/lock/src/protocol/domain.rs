@@ -6,7 +6,14 @@ use super::hold::Slot;
 use super::thread::Thread;
 
 /// How many threads can hold injected locks at once; more run without.
-pub const MAX_THREADS: usize = if cfg!(feature = "loom") { 3 } else { 2048 };
+pub const MAX_THREADS: usize = if cfg!(feature = "loom") {
+    3
+} else if cfg!(miri) {
+    8
+} else {
+    2048
+};
+
 /// All threads. One per process; tests make their own.
 #[derive(Debug)]
 pub struct Domain {

@@ -1,4 +1,7 @@
 //! Time: of the wall, and of one thread on the processor.
+//!
+//! libc answers for the wall without entering the kernel. The time of a thread, which may be gone, is asked of the kernel itself:
+//! libc would set `errno`.
 
 use super::call::call;
 
@@ -34,7 +37,10 @@ impl Nanoseconds {
 /// Now, on a clock that never goes back.
 #[must_use]
 pub fn now() -> Nanoseconds {
-    read(libc::CLOCK_MONOTONIC).unwrap_or(Nanoseconds(0))
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes the live `time` only.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) } != 0;
+    if failed { Nanoseconds(0) } else { of(time).unwrap_or(Nanoseconds(0)) }
 }
 
 /// How long the thread with this kernel number has run. `None`: it is gone.
@@ -51,6 +57,10 @@ fn read(clock: i32) -> Option<Nanoseconds> {
     let clock = clock.cast_unsigned() as usize;
     // SAFETY: the kernel writes the live `time` only.
     let result = unsafe { call(libc::SYS_clock_gettime, [clock, (&raw mut time).addr(), 0, 0, 0, 0]) };
+    if result == 0 { of(time) } else { None }
+}
+
+fn of(time: libc::timespec) -> Option<Nanoseconds> {
     let seconds = u64::try_from(time.tv_sec).ok()?;
-    (result == 0).then(|| Nanoseconds(seconds * BILLION + u64::try_from(time.tv_nsec).unwrap_or(0)))
+    Some(Nanoseconds(seconds * BILLION + u64::try_from(time.tv_nsec).unwrap_or(0)))
 }

@@ -266,7 +266,7 @@ mod tests {
 
     fn failure(kernel: &Kernel, kind: FailureKind) -> Failure {
         let location = kernel.location.clone().expect("a marked line");
-        Failure { kind, message: String::new(), location, schedule: String::new(), count: 1 }
+        Failure { kind, message: String::new(), location, schedule: String::new(), count: 1, first: None }
     }
 
     #[test]

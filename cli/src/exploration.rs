@@ -66,6 +66,7 @@ pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'
             location: location(found, sources),
             schedule: path.display().to_string(),
             count: found.count,
+            first: Some(found.first),
         });
     }
     let counts = explored.counts;

@@ -101,6 +101,7 @@ mod tests {
             location: location.into(),
             schedule: "1.schedule".into(),
             count,
+            first: None,
         };
         CheckResult {
             program: "app".into(),

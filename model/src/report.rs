@@ -105,6 +105,10 @@ pub struct Failure {
     /// In how many executions it was seen.
     #[cfg_attr(feature = "serde", serde(default))]
     pub count: u64,
+    /// In which execution it was first seen, from 1: all that were begun count, those of passes that began anew and
+    /// abandoned ones too. `None` in older reports.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub first: Option<u64>,
 }
 
 /// What went wrong.
@@ -292,6 +296,7 @@ mod tests {
             location: "app.c:12".into(),
             schedule: "app.atomfix/failures/1.schedule".into(),
             count: 7,
+            first: Some(3),
         };
         let report = Report::new(alloc::vec![CheckResult {
             program: "app".into(),
@@ -312,7 +317,7 @@ mod tests {
         let expected = concat!(
             r#"{"schema":1,"results":[{"program":"app","build":"original","strategy":"dfs","schedules":42,"complete":false,"#,
             r#""coverage":"up to 2 preemptions","abandoned":3,"cut":0,"diverged":0,"failures":[{"kind":"lost-wake-up","#,
-            r#""message":"t1 waits for ever","location":"app.c:12","schedule":"app.atomfix/failures/1.schedule","count":7}],"#,
+            r#""message":"t1 waits for ever","location":"app.c:12","schedule":"app.atomfix/failures/1.schedule","count":7,"first":3}],"#,
             r#""seconds":0.5,"schedules_per_second":84.0,"notes":[]}]}"#
         );
         assert_eq!(text, expected);

@@ -9,7 +9,7 @@ use clap::Args;
 use explorer::compare;
 use explorer::strategy::config::{Config, Name};
 use explorer::strategy::iterative::Preemptions;
-use explorer::target::setup::{Driver, Setup};
+use explorer::target::setup::{Driver, End, Setup};
 use explorer::target::watch::{Explored, Limits};
 use model::report::{Build, CheckResult, Report};
 use model::wire;
@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     /// Stop after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
+    /// Stop at the first failure
+    #[arg(long)]
+    until_failure: bool,
     /// Count an execution as hung when it takes no step for this many seconds
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     step_timeout: Duration,
@@ -94,7 +97,8 @@ fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sou
         executions: arguments.max_schedules.or_else(|| (!arguments.strategy.ends() && arguments.timeout.is_none()).then_some(10_000)),
         seed: arguments.seed,
     };
-    let setup = Setup { strategy, steps: arguments.max_steps, driver: arguments.driver, replay: None };
+    let end = if arguments.until_failure { End::FirstFailure } else { End::Strategy };
+    let setup = Setup { strategy, steps: arguments.max_steps, driver: arguments.driver, end, replay: None };
     let limits = Limits { whole: arguments.timeout, step: arguments.step_timeout };
     let task = Task { subject, gated: &gated, arguments: &arguments.arguments, setup: &setup, limits };
     let explored = exploration::run(&task)?;

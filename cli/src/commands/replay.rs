@@ -10,7 +10,7 @@ use clap::Args;
 use explorer::strategy::config::{Config, Name};
 use explorer::strategy::iterative::Preemptions;
 use explorer::target::found::TakenStep;
-use explorer::target::setup::{Driver, Setup};
+use explorer::target::setup::{Driver, End, Setup};
 use explorer::target::watch::{Explored, Limits};
 use explorer::timeline::timeline;
 use model::schedule::{self, Schedule};
@@ -69,7 +69,7 @@ fn setup(schedule: &Schedule, path: &Path) -> Result<Setup, Failure> {
     let strategy = Config { name: Name::DepthFirst, preemptions: Preemptions::Unlimited, executions: None, seed: 0 };
     // What follows the schedule's last step is bounded too.
     let limit = steps.len() as u64 + 20_000;
-    Ok(Setup { strategy, steps: limit, driver: Driver::Auto, replay: Some(steps) })
+    Ok(Setup { strategy, steps: limit, driver: Driver::Auto, end: End::Strategy, replay: Some(steps) })
 }
 
 /// Compares the end with what the schedule says.

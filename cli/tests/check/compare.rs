@@ -24,6 +24,21 @@ int main(void) {
 ";
 
 #[test]
+fn exploration_may_end_at_the_first_failure() {
+    let sandbox = Sandbox::new();
+    sandbox.compile("app.c", SOURCE, &[]);
+    let said = sandbox.atomfix(&["check", "./app", "--until-failure", "--json", "result.json"]);
+    assert_eq!(said.code, 1, "{}{}", said.out, said.err);
+    let report: Value = serde_json::from_str(&sandbox.read("result.json")).expect("JSON");
+    let result = &report["results"][0];
+    assert_eq!(result["complete"], false, "{report}");
+    assert_eq!(result["failures"].as_array().map(Vec::len), Some(1), "{report}");
+    assert_eq!(result["failures"][0]["count"], 1, "{report}");
+    // Passes that began anew, as more memory was found shared, count too.
+    assert!(result["failures"][0]["first"].as_u64() >= result["schedules"].as_u64(), "{report}");
+}
+
+#[test]
 fn a_hardened_build_is_explored_beside_its_original() {
     let sandbox = Sandbox::new();
     sandbox.compile("app.c", SOURCE, &[]);

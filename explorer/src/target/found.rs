@@ -3,6 +3,7 @@
 //! ```text
 //! failure 0 assert t1 s00112233445566aa
 //! location app.c:12
+//! first 7
 //! message Assertion `x == 2' failed
 //! detail t0 waits for the end of t1
 //! t0 create - -
@@ -64,6 +65,8 @@ pub struct FoundFailure {
     pub minimized: Option<Vec<TakenStep>>,
     /// How many executions ended so.
     pub count: u64,
+    /// Which execution was the first to end so, from 1, of all that were begun.
+    pub first: u64,
 }
 
 /// All that was found.
@@ -135,6 +138,7 @@ pub fn failure_text(index: usize, failure: &FoundFailure) -> String {
     if let Some(location) = &failure.location {
         let _ = writeln!(text, "location {}", escape(location));
     }
+    let _ = writeln!(text, "first {}", failure.first);
     let _ = writeln!(text, "message {}", escape(&failure.message));
     for detail in &failure.details {
         let _ = writeln!(text, "detail {}", escape(detail));
@@ -208,9 +212,11 @@ impl Found {
                     steps: Vec::new(),
                     minimized: None,
                     count: 1,
+                    first: 1,
                 });
             }
             "location" => self.failures.last_mut()?.location = Some(unescape(value)),
+            "first" => self.failures.last_mut()?.first = value.parse().ok()?,
             "message" => self.failures.last_mut()?.message = unescape(value),
             "detail" => self.failures.last_mut()?.details.push(unescape(value)),
             "steps" => self.failures.last_mut()?.steps = read_steps(lines)?,
@@ -249,6 +255,7 @@ mod tests {
             steps: [step(0, 1), step(1, 2)].to_vec(),
             minimized: None,
             count: 1,
+            first: 7,
         }
     }
 

@@ -7,6 +7,7 @@
 //! seed 0
 //! steps 100000
 //! driver auto
+//! end first-failure
 //! replay
 //! t0 create - -
 //! t1 read s00112233445566aa #17
@@ -49,6 +50,15 @@ impl Driver {
     }
 }
 
+/// When an exploration ends, other than by the strategy's own end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// When the strategy wants no more.
+    Strategy,
+    /// At the first failure; an execution that is cut at the step limit is none.
+    FirstFailure,
+}
+
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
@@ -58,6 +68,8 @@ pub struct Setup {
     pub steps: u64,
     /// How executions are started.
     pub driver: Driver,
+    /// When it ends.
+    pub end: End,
     /// A schedule to follow instead of exploring.
     pub replay: Option<Vec<TakenStep>>,
 }
@@ -78,6 +90,9 @@ impl Setup {
             let _ = writeln!(text, "executions {executions}");
         }
         let _ = writeln!(text, "seed {seed}\nsteps {}\ndriver {}", self.steps, self.driver.word());
+        if self.end == End::FirstFailure {
+            text.push_str("end first-failure\n");
+        }
         if let Some(steps) = &self.replay {
             text.push_str("replay\n");
             write_steps(&mut text, steps);
@@ -89,7 +104,7 @@ impl Setup {
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let strategy = Config { name: Name::DepthFirst, preemptions: Preemptions::Unlimited, executions: None, seed: 0 };
-        let mut setup = Self { strategy, steps: 0, driver: Driver::Auto, replay: None };
+        let mut setup = Self { strategy, steps: 0, driver: Driver::Auto, end: End::Strategy, replay: None };
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
             let (key, value) = line.split_once(' ').unwrap_or((line, ""));
@@ -101,6 +116,7 @@ impl Setup {
                 "seed" => setup.strategy.seed = value.parse().ok()?,
                 "steps" => setup.steps = value.parse().ok()?,
                 "driver" => setup.driver = Driver::from_word(value)?,
+                "end" if value == "first-failure" => setup.end = End::FirstFailure,
                 "replay" => setup.replay = Some(read_steps(&mut lines)?),
                 _ => return None,
             }
@@ -120,18 +136,19 @@ mod tests {
         let kind = KindCode::from_number(3).expect("a kind");
         let step = TakenStep { thread: ThreadId(1), kind, site: Some(SiteKey(7)), ordinal: Some(9), picks: [1, 0].to_vec() };
         let plain = TakenStep { thread: ThreadId(0), kind, site: None, ordinal: None, picks: Vec::new() };
-        for (preemptions, executions, replay) in
-            [(Preemptions::Unlimited, None, None), (Preemptions::AtMost(2), Some(10), Some([step, plain].to_vec()))]
-        {
+        for (preemptions, executions, end, replay) in [
+            (Preemptions::Unlimited, None, End::Strategy, None),
+            (Preemptions::AtMost(2), Some(10), End::FirstFailure, Some([step, plain].to_vec())),
+        ] {
             let strategy = Config { name: Name::Random, preemptions, executions, seed: 7 };
-            let setup = Setup { strategy, steps: 5, driver: Driver::Fork, replay };
+            let setup = Setup { strategy, steps: 5, driver: Driver::Fork, end, replay };
             assert_eq!(Setup::from_text(&setup.to_text()), Some(setup));
         }
     }
 
     #[test]
     fn other_text_is_refused() {
-        for text in ["strategy fast", "colour red", "steps many", "replay\nt0", "replay\npick 1"] {
+        for text in ["strategy fast", "colour red", "steps many", "end soon", "replay\nt0", "replay\npick 1"] {
             assert_eq!(Setup::from_text(text), None, "{text}");
         }
     }

@@ -11,7 +11,7 @@ use explorer::strategy::replay::{Discipline, Expected, Replay, What};
 use explorer::strategy::{Ending, Outcome, Strategy};
 use explorer::target::found::{TakenStep, minimized_text};
 use explorer::target::page::{Phase, Word};
-use explorer::target::setup::Setup;
+use explorer::target::setup::{End, Setup};
 use model::report::FailureKind;
 
 use super::driver::{self, InUse};
@@ -109,6 +109,9 @@ fn explore_once(engine: &Engine, setup: &Setup, driver: &mut InUse, strategy: &m
         control::add(Word::Revocations, engine.model.borrow().revoked);
         strategy.end(&Ending { outcome, pending: &engine.model.borrow().pending });
         publish(strategy);
+        if outcome == Outcome::Failed && setup.end == End::FirstFailure {
+            return true;
+        }
         if setup.replay.is_none() && engine.shadow.borrow().has_grown() {
             return false;
         }

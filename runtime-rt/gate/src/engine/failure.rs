@@ -4,6 +4,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use explorer::target::found::{FoundFailure, TakenStep, failure_text, minimized_text};
+use explorer::target::page::Word;
 use model::event::EventKind;
 use model::ids::{SiteKey, ThreadId};
 use model::report::FailureKind;
@@ -73,7 +74,8 @@ impl Classes {
         } else if self.list.len() < MOST {
             let Failed { kind, thread, site, location, message, mut details } = failed.clone();
             details.extend(output());
-            let found = FoundFailure { kind, thread, site, location, message, details, steps: steps(), minimized: None, count: 1 };
+            let first = control::get(Word::Executions);
+            let found = FoundFailure { kind, thread, site, location, message, details, steps: steps(), minimized: None, count: 1, first };
             control::report(&failure_text(self.list.len(), &found));
             self.list.push(found);
         }

@@ -7,7 +7,7 @@
 //! executions as the code has conflicting pairs, however many schedules there are.
 //!
 //! Places are told apart by site, kind, order of the two threads, and whether they come for the first time in their thread,
-//! the second, or later. Where the thread that should go on cannot, the default one does.
+//! the second, or later. Where the thread that should go on cannot, or offers the processor to others, the default one does.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -136,7 +136,9 @@ impl Pairs {
     /// Who goes on, by the target.
     fn wanted(&self, point: &Point<'_>, target: &Target) -> Option<ThreadId> {
         let (first, second) = (target.first.0, target.second.0);
-        let can = |thread: ThreadId| Some(thread).filter(|thread| point.enabled.contains(*thread));
+        // A thread that has come to a yield waits for the others, maybe in a loop.
+        let yields = |thread: ThreadId| point.current == Some(thread) && point.event(thread).is_some_and(|event| event.kind.is_yield());
+        let can = |thread: ThreadId| Some(thread).filter(|&thread| point.enabled.contains(thread) && !yields(thread));
         let others = |but: &[ThreadId]| {
             let but: ThreadSet = but.iter().copied().collect();
             let rest = point.enabled.difference(&but);
@@ -267,6 +269,16 @@ mod tests {
                 20 * setters * setters,
             );
         }
+    }
+
+    #[test]
+    fn a_thread_that_offers_the_processor_gives_way() {
+        let mut pairs = Pairs::new();
+        let program = "main: create a, create b
+             a: write x 1, yield, yield, yield, write y 1
+             b: read y r, read x s, yield, yield, read y r, assert r == 0";
+        let seen = explore(&parse(program), &mut pairs);
+        assert!(seen.outcomes.keys().any(fails), "{:?}", pairs.counts());
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Several strategies by turns: what one is bad at, another is good at, and nobody knows beforehand.
 //!
-//! First each conflicting pair of places in a schedule of its own, which shows most failures. Then, by turns in fixed shares:
-//! the rest of the pairs, schedules with up to three preemptions, partial order sampling, PCT, the weighted walk, and the
-//! complete search, which on a small program comes to its end and so ends everything.
+//! First each conflicting pair of places in a schedule of its own, which shows failures that need one thread to be stopped at
+//! one place; and, in every other execution, partial order sampling, which shows those that need many switches anywhere. Then,
+//! by turns in fixed shares: the rest of the pairs, schedules with up to three preemptions, partial order sampling, PCT, the
+//! weighted walk, and the complete search, which on a small program comes to its end and so ends everything.
 //!
 //! Turns follow from counts alone, so a portfolio repeats itself as its members do.
 
@@ -22,8 +23,12 @@ use super::replay::Divergence;
 use super::weighted::Weighted;
 use super::{Choice, Counts, Ending, Outcome, Pick, Point, Step, Strategy};
 
-/// How many executions the search by pairs has to itself.
-const ALONE: u64 = 500;
+/// How many executions the search by pairs has before any member but sampling, which has as many.
+const OPENING: u64 = 500;
+
+/// The members that open, by number.
+const PAIRS: usize = 0;
+const SAMPLING: usize = 1;
 
 /// Several strategies by turns.
 pub struct Portfolio {
@@ -51,8 +56,8 @@ impl Portfolio {
         let member = |strategy: Box<dyn Strategy>, share| Member { strategy, share, turns: 0, done: false };
         let members = alloc::vec![
             member(Box::new(Pairs::new()), 2),
-            member(Box::new(Iterative::new(Preemptions::AtMost(3))), 2),
             member(Box::new(Pos::new(seed)), 2),
+            member(Box::new(Iterative::new(Preemptions::AtMost(3))), 2),
             member(Box::new(Pct::new(seed.wrapping_add(1), 3)), 2),
             member(Box::new(Weighted::new(seed.wrapping_add(2))), 1),
             member(Box::new(Dpor::new()), 3),
@@ -60,15 +65,16 @@ impl Portfolio {
         Self { members, current: 0, counts: Counts::default(), complete: false }
     }
 
-    /// The member with the fewest turns for its share; the first one has some to itself.
+    /// In the opening the two that open, in turn; then the member with the fewest turns for its share.
     fn next(&self) -> Option<usize> {
-        let first = &self.members[0];
-        if !first.done && first.turns < ALONE {
-            return Some(0);
+        let [pairs, sampling] = [&self.members[PAIRS], &self.members[SAMPLING]];
+        if !pairs.done && pairs.turns < OPENING {
+            return Some(if sampling.turns < pairs.turns { SAMPLING } else { PAIRS });
         }
         let waiting = self.members.iter().enumerate().filter(|(_, member)| !member.done);
-        // The turns to itself do not count against the first.
-        let turns = |at: usize, member: &Member| if at == 0 { member.turns.saturating_sub(ALONE) } else { member.turns };
+        // The turns of the opening do not count.
+        let opening = |at: usize| if at == PAIRS || at == SAMPLING { OPENING } else { 0 };
+        let turns = |at: usize, member: &Member| member.turns.saturating_sub(opening(at));
         waiting.min_by_key(|&(at, member)| turns(at, member) * 6 / member.share).map(|(at, _)| at)
     }
 }

@@ -82,7 +82,8 @@ fn visit(program: &Program, machine: &Machine, current: Option<ThreadId>, within
 fn is_preemption(program: &Program, machine: &Machine, current: Option<ThreadId>, enabled: &[ThreadId], thread: ThreadId) -> bool {
     let kind = |thread: ThreadId| machine.pending(program, thread).map(|event| event.kind);
     let timed = |thread: ThreadId| kind(thread) == Some(EventKind::WaitTimeout);
-    let left_behind = current.filter(|c| *c != thread && enabled.contains(c) && !timed(*c) && kind(*c) != Some(EventKind::Yield));
+    let reluctant = |thread: ThreadId| matches!(kind(thread), Some(EventKind::Yield | EventKind::ExitProcess));
+    let left_behind = current.filter(|c| *c != thread && enabled.contains(c) && !timed(*c) && !reluctant(*c));
     left_behind.is_some() || (timed(thread) && enabled.iter().any(|&other| !timed(other)))
 }
 
@@ -91,7 +92,7 @@ fn is_preemption(program: &Program, machine: &Machine, current: Option<ThreadId>
 fn delays(program: &Program, machine: &Machine, current: Option<ThreadId>, enabled: &[ThreadId], thread: ThreadId) -> u32 {
     let reluctance = |thread: ThreadId| match machine.pending(program, thread).map(|event| event.kind) {
         Some(EventKind::WaitTimeout) => 2,
-        Some(EventKind::Yield) => 1,
+        Some(EventKind::Yield | EventKind::ExitProcess) => 1,
         _ => 0,
     };
     let stays = current.filter(|current| enabled.contains(current) && reluctance(*current) == 0);

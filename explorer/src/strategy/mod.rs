@@ -21,7 +21,7 @@
 //! # What a preemption is
 //!
 //! One definition for all strategies ([`Point::preempts`]): a step is a preemption when the thread of the previous step
-//! is still enabled, its pending event is neither a yield nor a time-out, and another thread is chosen. The passing of a
+//! is still enabled, its pending event is neither a yield nor a time-out nor the end of the process, and another thread is chosen. The passing of a
 //! time-out (or a spurious wake-up) counts as a preemption when an event of another kind was enabled: otherwise loops of
 //! timed waits would be unbounded within a bound. Picks are free. So there is always a step that is not a preemption.
 
@@ -39,7 +39,7 @@ pub mod random;
 pub mod replay;
 pub mod weighted;
 
-use model::event::Event;
+use model::event::{Event, EventKind};
 use model::ids::{ObjectId, ThreadId};
 use model::pair::Mode;
 use model::report::Coverage;
@@ -237,7 +237,7 @@ impl Point<'_> {
     }
 
     /// The thread that goes on when nobody asks for a switch: the current one while it is enabled, does not yield and
-    /// does not time out; else the lowest enabled one after it in the order of ids, cyclically, so that yielding threads
+    /// does not time out, nor end the process, which would hide what others do; else the lowest enabled one after it in the order of ids, cyclically, so that yielding threads
     /// take turns, and those about to time out last. `None` only when none is enabled. Never a preemption.
     #[must_use]
     #[inline]
@@ -265,17 +265,16 @@ impl Point<'_> {
         self.event(thread).is_some_and(|event| event.kind.is_timeout())
     }
 
-    /// Neither yields nor times out.
+    /// Neither yields, nor times out, nor ends all threads.
     #[inline]
     fn is_eager(&self, thread: ThreadId) -> bool {
-        !self.event(thread).is_some_and(|event| event.kind.is_timeout() || event.kind.is_yield())
+        !self.event(thread).is_some_and(|event| event.kind.is_timeout() || event.kind.is_yield() || event.kind == EventKind::ExitProcess)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::event::EventKind;
 
     fn event(kind: EventKind) -> Option<Event> {
         Some(Event { kind, range: None, object: None, site: None })
@@ -304,6 +303,14 @@ mod tests {
         check(Some(0), &[event(EventKind::Yield), event(EventKind::Lock)], &[0, 1], &[], 1);
         check(Some(0), &[event(EventKind::Yield), event(EventKind::Yield)], &[0, 1], &[], 1);
         check(Some(1), &[event(EventKind::Yield), event(EventKind::Sleep)], &[0, 1], &[], 0);
+    }
+
+    #[test]
+    fn leaving_a_thread_that_ends_the_process_is_free_and_the_default() {
+        check(Some(0), &[event(EventKind::ExitProcess), event(EventKind::Lock)], &[0, 1], &[], 1);
+        check(Some(0), &[event(EventKind::ExitProcess), event(EventKind::Yield)], &[0, 1], &[], 1);
+        check(Some(1), &[event(EventKind::ExitProcess), event(EventKind::Yield)], &[0, 1], &[], 0);
+        check(Some(0), &[event(EventKind::ExitProcess), event(EventKind::WaitTimeout)], &[0, 1], &[1], 0);
     }
 
     #[test]

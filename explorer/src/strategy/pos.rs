@@ -1,6 +1,7 @@
 //! Partial order sampling (Yuan, Yang, Gu, CAV 2018): a random priority for each pending event, and a new one for every
 //! pending event that conflicts with the one performed. Partial orders are drawn more evenly than by the random walk.
 
+use model::event::{Event, EventKind};
 use model::report::Coverage;
 
 use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
@@ -25,6 +26,12 @@ impl Pos {
     pub fn new(seed: u64) -> Self {
         Self { random: Random::new(seed), priorities: [0; MAX_THREADS], drawn: ThreadSet::EMPTY, counts: Counts::default() }
     }
+}
+
+/// Whether the pending event of another thread gets a new priority after this one. The end of the process conflicts with all
+/// events, and would come early in all schedules if each of them had it drawn anew: it keeps its first draw.
+fn redraws(event: &Event, other: &Event) -> bool {
+    event.kind.is_yield() || (other.kind != EventKind::ExitProcess && dependent(event, other))
 }
 
 impl Strategy for Pos {
@@ -54,7 +61,7 @@ impl Strategy for Pos {
         self.drawn.remove(chosen);
         let Some(event) = point.event(chosen) else { return Choice::Run(chosen) };
         for thread in self.drawn.iter() {
-            if point.event(thread).is_none_or(|other| event.kind.is_yield() || dependent(event, other)) {
+            if point.event(thread).is_none_or(|other| redraws(event, other)) {
                 self.drawn.remove(thread);
             }
         }
@@ -77,5 +84,26 @@ impl Strategy for Pos {
 
     fn coverage(&self) -> Coverage {
         Coverage::Sampled(self.counts.schedules)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::explore::explore;
+    use crate::fake::machine::Outcome;
+    use crate::fake::program::parse;
+    use crate::strategy::budget::Budget;
+    use alloc::boxed::Box;
+
+    #[test]
+    fn the_end_of_the_process_comes_late_often_enough() {
+        let program = "main: create a, create b, exit
+             a: lock m, write x 1, write x 2, write x 3, write x 4, write y 1, unlock m
+             b: lock m, read y r, read x s, read x s, read x s, read x s, unlock m, assert r == 0";
+        let mut sampling = Budget::new(Box::new(Pos::new(1)), 100);
+        let seen = explore(&parse(program), &mut sampling);
+        let failed = seen.outcomes.keys().filter(|outcome| matches!(outcome, Outcome::Failed(..))).count();
+        assert!(failed > 0, "the exit came first in 100 of 100 samples");
     }
 }

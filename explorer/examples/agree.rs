@@ -12,7 +12,7 @@ use explorer::fake::oracle::{self, Within};
 use explorer::fake::program::Program;
 use explorer::strategy::Strategy;
 use explorer::strategy::depth_first::{DepthFirst, Extent};
-use explorer::strategy::dpor::Dpor;
+use explorer::strategy::dpor::{Bounded, Dpor};
 
 const MOST_SCHEDULES: u64 = 300_000;
 
@@ -21,7 +21,7 @@ fn main() {
     let first = arguments.next().unwrap_or(0);
     let programs = arguments.next().unwrap_or(1000);
     for flavor in [Flavor::Accesses, Flavor::Locks, Flavor::Everything] {
-        let (mut tried, mut schedules, mut sleeping, mut reduced) = (0, 0, [0; 2], [0; 2]);
+        let (mut tried, mut schedules, mut sleeping, mut reduced, mut bounded) = (0, 0, [0; 2], [0; 2], [0; 2]);
         for seed in first..first + programs {
             let program = program(seed, flavor);
             let (expected, count) = oracle::outcomes(&program, Within::Everything);
@@ -32,12 +32,19 @@ fn main() {
             schedules += count;
             let sleep = compare(&program, &mut DepthFirst::new(Extent::SleepSets), &expected, (flavor, seed));
             let dpor = compare(&program, &mut Dpor::new(), &expected, (flavor, seed));
+            for bound in 0..3 {
+                let (expected, count) = oracle::outcomes(&program, Within::Preemptions(bound));
+                let [run, _] = compare(&program, &mut Bounded::new(bound), &expected, (flavor, seed));
+                bounded[0] += count;
+                bounded[1] += run;
+            }
             for at in 0..2 {
                 sleeping[at] += sleep[at];
                 reduced[at] += dpor[at];
             }
         }
         println!("{flavor:?}: {tried} programs, {schedules} schedules; executed, abandoned: sleep sets {sleeping:?}, dpor {reduced:?}");
+        println!("  within 0, 1, 2 preemptions: {} schedules; executed {}", bounded[0], bounded[1]);
     }
 }
 

@@ -9,7 +9,7 @@ use explorer::fake::oracle::{self, Within};
 use explorer::fake::program::Program;
 use explorer::strategy::Strategy;
 use explorer::strategy::depth_first::{DepthFirst, Extent};
-use explorer::strategy::dpor::Dpor;
+use explorer::strategy::dpor::{Bounded, Dpor};
 use explorer::strategy::iterative::{Iterative, Preemptions};
 use model::report::Coverage;
 
@@ -85,6 +85,13 @@ fn bounded_searches_find_exactly_the_outcomes_within_the_bound() {
                     assert_eq!(outcomes(&program, &mut search), expected, "{extent:?}, {flavor:?}, seed {seed}: {program:#?}");
                     assert_eq!(search.counts().schedules, schedules, "{extent:?}, {flavor:?}, seed {seed}");
                     assert_eq!(search.coverage(), coverage);
+                }
+                let (expected, schedules) = oracle::outcomes(&program, Within::Preemptions(bound));
+                let mut reduced = Bounded::new(bound);
+                assert_eq!(outcomes(&program, &mut reduced), expected, "reduced, {bound}, {flavor:?}, seed {seed}: {program:#?}");
+                assert!(reduced.counts().schedules <= schedules, "reduced, {bound}, {flavor:?}, seed {seed}");
+                if reduced.coverage() != Coverage::All {
+                    assert_eq!(reduced.coverage(), Coverage::Preemptions(bound));
                 }
             }
         }

@@ -7,7 +7,7 @@ use core::str::FromStr;
 use super::Strategy;
 use super::budget::Budget;
 use super::depth_first::{DepthFirst, Extent};
-use super::dpor::Dpor;
+use super::dpor::{Bounded, Dpor};
 use super::exit_block::{ExitBlock, Variant};
 use super::iterative::{Iterative, Preemptions};
 use super::pairs::Pairs;
@@ -39,7 +39,7 @@ pub enum Name {
     Delays,
     /// `sleep`: sleep sets alone.
     SleepSets,
-    /// `dpor`: optimal dynamic partial order reduction.
+    /// `dpor`: dynamic partial order reduction, optimal without a bound.
     Dpor,
     /// `pairs`: each conflicting pair of places in a schedule of its own.
     Pairs,
@@ -89,7 +89,10 @@ impl Config {
             Name::DepthFirst => Box::new(Iterative::new(self.preemptions)),
             Name::Delays => Box::new(Iterative::by_delays(self.preemptions)),
             Name::SleepSets => Box::new(DepthFirst::new(Extent::SleepSets)),
-            Name::Dpor => Box::new(Dpor::new()),
+            Name::Dpor => match self.preemptions {
+                Preemptions::AtMost(bound) => Box::new(Bounded::new(bound)),
+                Preemptions::Unlimited => Box::new(Dpor::new()),
+            },
             Name::Pairs => Box::new(Pairs::new()),
             Name::Random => Box::new(RandomWalk::new(self.seed)),
             Name::Pct { depth } => Box::new(Pct::new(self.seed, depth)),

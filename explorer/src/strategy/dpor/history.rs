@@ -48,6 +48,13 @@ pub(super) enum Remedy {
     Expand,
 }
 
+/// Which conflicting steps are meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Thoroughness {
+    All,
+    Last,
+}
+
 /// A step that was taken.
 #[derive(Clone, Debug)]
 struct Taken {
@@ -201,6 +208,25 @@ impl History {
         self.clocks.truncate(start);
     }
 
+    /// All steps in conflict with what a thread is about to do that nothing else orders before it.
+    pub(super) fn rivals(&mut self, thread: ThreadId, event: &Event, rivals: &mut Vec<usize>) {
+        self.make_room(thread);
+        let start = self.steps.len() * self.stride;
+        self.clocks.resize(start + self.stride, 0);
+        self.begin_clock(start, thread, event, self.last[thread.index()]);
+        rivals.clear();
+        if event.kind == EventKind::ExitProcess {
+            rivals.extend(0..self.steps.len());
+        }
+        for (key, _) in keys(event) {
+            self.conflicts(key, event, Thoroughness::All, rivals);
+        }
+        rivals.sort_unstable();
+        rivals.dedup();
+        rivals.retain(|&at| !self.is_after(start, at));
+        self.clocks.truncate(start);
+    }
+
     /// The steps that do not come after the first step of a race, in order, and without its second step.
     pub(super) fn independent_of(&self, race: &Race, kept: &mut Vec<usize>) {
         let (second, event) = match race.second {
@@ -297,7 +323,8 @@ impl History {
             conflicts.extend(self.last.iter().flatten());
         } else {
             for (key, _) in keys(event) {
-                self.conflicts(key, event, &mut conflicts);
+                let thorough = remedy == Some(Remedy::Expand);
+                self.conflicts(key, event, if thorough { Thoroughness::All } else { Thoroughness::Last }, &mut conflicts);
             }
         }
         // From the last on: what comes before one that was met is not an immediate race.
@@ -318,17 +345,16 @@ impl History {
         self.scratch = conflicts;
     }
 
-    /// The steps at `key` that conflict with an event, back to one that conflicts with all before it.
-    fn conflicts(&self, key: Key, event: &Event, conflicts: &mut Vec<usize>) {
+    /// The steps at `key` that conflict with an event; the last ones end with one that conflicts with all before it.
+    fn conflicts(&self, key: Key, event: &Event, thoroughness: Thoroughness, conflicts: &mut Vec<usize>) {
         let Some(object) = self.objects.get(&key) else { return };
-        let thorough = remedy(event.kind) == Some(Remedy::Expand);
         for entry in object.entries.iter().rev() {
             let step = &self.steps[entry.step];
             if entry.aside && dependent(&release(event.range.map_or(0, |range| range.address)), event) {
                 conflicts.push(entry.step);
             } else if !entry.aside && dependent(&step.event, event) {
                 conflicts.push(entry.step);
-                if !thorough && hides_earlier(&step.event, event) {
+                if thoroughness == Thoroughness::Last && hides_earlier(&step.event, event) {
                     break;
                 }
             }

@@ -6,16 +6,19 @@
 //! sleeping thread or a planned beginning covers it. It is planned as a *wakeup sequence* at the point of the first step.
 //!
 //! In reading order: the steps of the current execution, with who comes before whom and who races (`history`), who holds
-//! which locks at any point (`holds`), the planned beginnings (`wakeup`), the search (`search`).
+//! which locks at any point (`holds`), the planned beginnings (`wakeup`), the search (`search`), and
+//! a search within a bound that shares the steps with it alone (`bounded`).
 //!
 //! Exact, with no execution abandoned, for memory accesses, mutexes, reader-writer locks, injected locks, thread creation
 //! and joins, and conditions. Semaphores and `once` are explored by all orders at the racing points instead, as is the last
 //! point of an execution that ends while others could go on (a failed assertion, `exit`): some executions are abandoned
-//! then, none is lost. Only without a bound: cutting it off at a bound loses outcomes within that bound.
+//! then, none is lost. Only without a bound: cutting it off at a bound would lose outcomes within that bound.
 
+mod bounded;
 mod history;
 mod holds;
 mod search;
 mod wakeup;
 
+pub use bounded::Bounded;
 pub use search::Dpor;

@@ -284,11 +284,11 @@ impl Dpor {
     }
 }
 
-fn wakes(event: &Event) -> bool {
+pub(super) fn wakes(event: &Event) -> bool {
     matches!(event.kind, EventKind::Signal | EventKind::Broadcast)
 }
 
-fn waiting(pending: &[Option<Event>]) -> ThreadSet {
+pub(super) fn waiting(pending: &[Option<Event>]) -> ThreadSet {
     let waits = |event: &Event| matches!(event.kind, EventKind::Waiting | EventKind::WaitTimeout | EventKind::WaitSpurious);
     (0..).map(ThreadId).zip(pending).filter(|(_, event)| event.as_ref().is_some_and(waits)).map(|(thread, _)| thread).collect()
 }

@@ -46,12 +46,12 @@ fn function(index: usize, functions: usize, random: &mut Random, evidence: &mut 
     let shared = place(random, functions);
     for i in 0..20 {
         kinds.push(match random.below(10) {
+            _ if locked && i == 3 => call("pthread_mutex_lock".to_owned(), Some((SyncOp::Lock, vec![lock.clone()]))),
+            _ if locked && i == 15 => call("pthread_mutex_unlock".to_owned(), Some((SyncOp::Unlock, vec![lock.clone()]))),
             0 if index > 0 => call(format!("f{}", index - 1 - random.below(index.min(30))), None),
             1 | 2 => NodeKind::Access(Access { rw: Rw::Read, place: shared.clone(), atomic: false }),
             3 => NodeKind::Access(Access { rw: Rw::Write, place: place(random, functions), atomic: false }),
             4 => NodeKind::Access(Access { rw: Rw::Read, place: place(random, functions), atomic: false }),
-            _ if locked && i == 3 => call("pthread_mutex_lock".to_owned(), Some((SyncOp::Lock, vec![lock.clone()]))),
-            _ if locked && i == 15 => call("pthread_mutex_unlock".to_owned(), Some((SyncOp::Unlock, vec![lock.clone()]))),
             _ => NodeKind::Block,
         });
     }

@@ -23,7 +23,7 @@ use crate::exposure::Exposure;
 use crate::flow::Flow;
 use crate::pipeline::{Config, Reads};
 use crate::sets::Set;
-use crate::summary::{Calls, Summary, waits};
+use crate::summary::{Calls, Summary, Writing, waits};
 use crate::variable::Variables;
 
 /// What the phases before found, for this one to read.
@@ -74,6 +74,20 @@ pub struct AdmittedPair {
     pub interior: Set<NodeId>,
 }
 
+impl AdmittedPair {
+    /// What tells it from other pairs.
+    #[must_use]
+    pub fn key(&self) -> (VariableId, FunctionId, NodeId, NodeId) {
+        (self.variable, self.function, self.head, self.tail)
+    }
+
+    /// Whether its lock is to be held while `node` runs.
+    #[must_use]
+    pub fn covers(&self, node: NodeId) -> bool {
+        node == self.head || node == self.tail || self.interior.contains(node)
+    }
+}
+
 /// What became of the observed pairs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Admission {
@@ -107,7 +121,8 @@ type Place = (VariableId, FunctionId, NodeId, NodeId);
 impl Admission {
     /// Moves pairs to the refused ones.
     pub fn give_up(&mut self, facts: &Facts<'_>, refused: &[(AdmittedPair, String)]) {
-        self.pairs.retain(|pair| !refused.iter().any(|(gone, _)| gone == pair));
+        let gone: BTreeSet<_> = refused.iter().map(|(pair, _)| pair.key()).collect();
+        self.pairs.retain(|pair| !gone.contains(&pair.key()));
         for (pair, why) in refused {
             let ends = (node_text(facts, pair.function, pair.head), node_text(facts, pair.function, pair.tail));
             self.refused.push(refusal(facts, Some(pair.variable), ends, pair.seen, why));
@@ -133,10 +148,11 @@ pub fn admit(facts: &Facts<'_>, config: &Config) -> Admission {
         let ends = (site_text(facts, key.head), site_text(facts, key.tail));
         admission.refused.push(refusal(facts, None, ends, evidence.seen, "its ends are not in one function"));
     }
+    let mut writing = Writing::of(facts.program, facts.calls, facts.accesses);
     for (place, group) in groups {
-        sort_group(facts, config, place, &group, &common, &mut admission);
+        sort_group(facts, config, place, &group, &common, &mut writing, &mut admission);
     }
-    refuse_spins(facts, &mut admission);
+    refuse_spins(facts, &mut writing, &mut admission);
     admission.refused.sort();
     admission.refused.dedup();
     admission
@@ -148,6 +164,7 @@ fn sort_group(
     place: Place,
     group: &Group,
     common: &BTreeMap<VariableId, BTreeSet<LockName>>,
+    writing: &mut Writing<'_>,
     admission: &mut Admission,
 ) {
     let (variable, function, head, tail) = place;
@@ -188,7 +205,7 @@ fn sort_group(
             function,
             head,
             tail,
-            atomicity: kept(facts, config, place, &interior, evidence.atomicity),
+            atomicity: kept(facts, config, writing, place, &interior, evidence.atomicity),
             seen: evidence.seen,
             threads: evidence.threads,
             runs: group.runs,
@@ -199,19 +216,25 @@ fn sort_group(
 }
 
 /// What is to be kept of a pair: of reads alone, less than was seen, if so configured.
-fn kept(facts: &Facts<'_>, config: &Config, (variable, function, head, tail): Place, interior: &Set<NodeId>, seen: Atomicity) -> Atomicity {
+fn kept(
+    facts: &Facts<'_>,
+    config: &Config,
+    writing: &mut Writing<'_>,
+    (variable, function, head, tail): Place,
+    interior: &Set<NodeId>,
+    seen: Atomicity,
+) -> Atomicity {
     let mut nodes = [head, tail].into_iter().chain(interior.iter());
     match config.reads {
-        Reads::Shared if !nodes.any(|node| writes(facts, variable, function, node)) => Atomicity::Read,
+        Reads::Shared if !nodes.any(|node| writes(facts, writing, variable, function, node)) => Atomicity::Read,
         Reads::Shared | Reads::AsSeen => seen,
     }
 }
 
 /// Whether a node may write a variable, itself or in a call.
-fn writes(facts: &Facts<'_>, variable: VariableId, function: FunctionId, node: NodeId) -> bool {
+fn writes(facts: &Facts<'_>, writing: &mut Writing<'_>, variable: VariableId, function: FunctionId, node: NodeId) -> bool {
     let itself = facts.accesses.of_node(function, node).iter().any(|access| access.rw.writes() && access.variable == variable);
-    let mut callees = facts.calls.from_node(function, node).iter();
-    itself || callees.any(|callee| facts.summaries[callee.index()].writes.contains(variable))
+    itself || writing.any_may(facts.calls.from_node(function, node), variable)
 }
 
 /// Whether the memory was one thread's. A global has one instance, so it is shared if it ever was; of a class of many instances
@@ -321,8 +344,8 @@ fn shared_variables(facts: &Facts<'_>) -> Set<VariableId> {
 }
 
 /// Refuses the pairs that would be held around a loop that waits for the variable to change.
-fn refuse_spins(facts: &Facts<'_>, admission: &mut Admission) {
-    let (spinning, kept) = core::mem::take(&mut admission.pairs).into_iter().partition(|pair| spins(facts, pair));
+fn refuse_spins(facts: &Facts<'_>, writing: &mut Writing<'_>, admission: &mut Admission) {
+    let (spinning, kept) = core::mem::take(&mut admission.pairs).into_iter().partition(|pair| spins(facts, writing, pair));
     admission.pairs = kept;
     let spinning: Vec<AdmittedPair> = spinning;
     for pair in spinning {
@@ -334,14 +357,14 @@ fn refuse_spins(facts: &Facts<'_>, admission: &mut Admission) {
 
 /// Whether a pair closes a loop in which nothing but itself could write the variable: holding a lock around that loop would keep
 /// away the very write that ends it.
-fn spins(facts: &Facts<'_>, pair: &AdmittedPair) -> bool {
+fn spins(facts: &Facts<'_>, writing: &mut Writing<'_>, pair: &AdmittedPair) -> bool {
     let flow = &facts.flows[pair.function.index()];
     if flow.rank(pair.head) < flow.rank(pair.tail) {
         return false;
     }
     let Some(body) = flow.innermost_loop(pair.head, pair.tail) else { return false };
     let retries = |node| pair.head == pair.tail && node == pair.head && is_atomic(facts, pair, node);
-    !body.iter().any(|node| !retries(node) && writes(facts, pair.variable, pair.function, node))
+    !body.iter().any(|node| !retries(node) && writes(facts, writing, pair.variable, pair.function, node))
 }
 
 fn is_atomic(facts: &Facts<'_>, pair: &AdmittedPair, node: NodeId) -> bool {

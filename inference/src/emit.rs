@@ -14,14 +14,17 @@ use crate::placement::Placements;
 #[must_use]
 pub fn plan(facts: &Facts<'_>, admission: &Admission, placements: &Placements, order: &[VariableId], build: &str) -> Plan {
     let mut labels = Labels::default();
+    let mut pairs: BTreeMap<VariableId, Vec<&AdmittedPair>> = BTreeMap::new();
+    for pair in &admission.pairs {
+        pairs.entry(pair.variable).or_default().push(pair);
+    }
     let locks = order
         .iter()
         .enumerate()
         .map(|(l, &variable)| {
-            let spots = placements.spots.iter().filter(|((of, _), _)| *of == variable);
             let mut operations = Vec::new();
             let mut cost = 0;
-            for (&(_, function), placement) in spots {
+            for (function, placement) in placements.of_variable(variable) {
                 operations.extend(operations_of(facts, function, placement, &mut labels));
                 cost += cost_of(facts, function, placement);
             }
@@ -31,7 +34,7 @@ pub fn plan(facts: &Facts<'_>, admission: &Admission, placements: &Placements, o
                 enabled: true,
                 variable: facts.variables.get(variable).to_string(),
                 cost,
-                pairs: admission.pairs.iter().filter(|pair| pair.variable == variable).map(|pair| planned(facts, pair)).collect(),
+                pairs: pairs.get(&variable).into_iter().flatten().map(|pair| planned(facts, pair)).collect(),
                 operations,
             }
         })

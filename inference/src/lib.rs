@@ -10,6 +10,7 @@ pub mod variable;
 
 pub mod access;
 pub mod program_lock;
+pub mod reach;
 pub mod summary;
 
 pub mod exposure;
@@ -27,8 +28,10 @@ pub mod constraint;
 pub mod operation;
 pub mod placement;
 
-pub mod hoist;
 pub mod order;
+
+pub mod hoist;
+pub mod resolve;
 
 pub mod emit;
 pub mod statistics;

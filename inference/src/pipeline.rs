@@ -1,6 +1,6 @@
 //! Runs the phases in order.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::certificate::Certificate;
 use model::ids::{FunctionId, SiteKey, VariableId};
@@ -16,11 +16,11 @@ use crate::correlate::{self, Thresholds};
 use crate::emit;
 use crate::exposure::Exposure;
 use crate::flow::Flow;
-use crate::hoist::resolve;
 use crate::joint;
-use crate::order::{Edge, LockKey, OrderFacts};
+use crate::order::OrderFacts;
 use crate::placement::Placements;
-use crate::program_lock::ProgramLocks;
+use crate::program_lock::{ProgramLockId, ProgramLocks};
+use crate::resolve::resolve;
 use crate::sets::Set;
 use crate::statistics::Statistics;
 use crate::summary::{Calls, summaries};
@@ -93,7 +93,7 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let correlated = correlate::join(&mut variables, evidence, &config.correlation);
     let accesses = Accesses::of(program, &variables);
     let calls = Calls::of(program);
-    let summaries = summaries(program, &calls, &accesses);
+    let summaries = summaries(program, &calls);
     let flows: Vec<Flow> = program.functions.iter().map(Flow::of).collect();
     let exposure = Exposure::of(program, evidence, &variables, &accesses);
     let sites = program.sites();
@@ -127,10 +127,8 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     Inferred { plan, certificate, findings, statistics, placements: resolution.placements, variables }
 }
 
-fn program_cycle(cycle: &[Edge], locks: &ProgramLocks) -> String {
-    let held = cycle.iter().filter_map(|edge| if let LockKey::Program(lock) = edge.held { Some(lock) } else { None });
-    let names: BTreeSet<String> = held.map(|lock| locks.name(lock).to_string()).collect();
-    let names: Vec<String> = names.into_iter().collect();
+fn program_cycle(cycle: &BTreeSet<ProgramLockId>, locks: &ProgramLocks) -> String {
+    let names: Vec<String> = cycle.iter().map(|&lock| locks.name(lock).to_string()).collect();
     format!(
         "the program takes {} of its own locks in more than one order, as far as their classes tell: {}; left as they are",
         names.len(),
@@ -153,7 +151,7 @@ fn certify(program: &Program, plan: &mut Plan, protects: &[BTreeSet<Place>]) -> 
         if !any {
             return (verdict.certificate, doubts);
         }
-        doubts.extend(verdict.certificate.findings);
+        doubts.extend(verdict.certificate.wrong.into_iter().map(|finding| finding.text));
     }
 }
 
@@ -163,10 +161,12 @@ pub fn check_plan(program: &Program, evidence: &Evidence, plan: &Plan) -> Certif
     let mut variables = Variables::of(program, evidence);
     // Whatever thresholds the plan was made with.
     let _ = correlate::join(&mut variables, evidence, &Thresholds { support: 0, confidence: 0, members: usize::MAX });
-    let named =
-        |name: &str| variables.iter().find(|(_, variable)| variable.to_string() == name).map(|(_, variable)| variable.places.clone());
+    let mut by_name: BTreeMap<String, &BTreeSet<Place>> = BTreeMap::new();
+    for (_, variable) in variables.iter() {
+        by_name.entry(variable.to_string()).or_insert(&variable.places);
+    }
     // A lock of an unknown variable is reported as such: the list ends before it.
-    let protects: Vec<_> = plan.locks.iter().map_while(|lock| named(&lock.variable)).collect();
+    let protects: Vec<_> = plan.locks.iter().map_while(|lock| by_name.get(&lock.variable).map(|&places| places.clone())).collect();
     check(program, plan, &protects)
 }
 

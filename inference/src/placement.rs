@@ -1,7 +1,7 @@
 //! Runs phase 5 over all functions and variables, with what calls acquire taken into account.
 //!
 //! A hold in R around a call that acquires the same lock more strongly is an upgrade as much as one in the same function; so
-//! the modes in which functions may acquire are closed over the call graph, and placing is repeated until no label is
+//! it is computed which functions may acquire more strongly than R, calls included, and placing is repeated until no label is
 //! newly found to be upgraded. Labels only ever move from R to U, so this ends.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::ids::{FunctionId, NodeId, VariableId};
 use model::pair::Mode;
 
-use crate::access::Accesses;
 use crate::admit::AdmittedPair;
 use crate::constraint::Constraints;
 use crate::flow::Flow;
 use crate::operation::{Demand, Placement, place};
+use crate::reach::{Reach, Slot};
 use crate::summary::Calls;
 
 /// One variable in one function.
@@ -26,8 +26,24 @@ pub struct Placements {
     pub constraints: BTreeMap<Spot, Constraints>,
     /// Operations where there are any.
     pub spots: BTreeMap<Spot, Placement>,
-    /// By function: the strongest mode in which it, or what it calls, may acquire each variable's lock.
-    pub may_acquire: Vec<BTreeMap<VariableId, Mode>>,
+}
+
+impl Placements {
+    /// All operations of one variable's lock.
+    pub fn of_variable(&self, variable: VariableId) -> impl Iterator<Item = (FunctionId, &Placement)> {
+        let functions = (variable, FunctionId(0))..=(variable, FunctionId(u32::MAX));
+        self.spots.range(functions).map(|(&(_, function), placement)| (function, placement))
+    }
+
+    /// By function: the placements of all its variables. Indexed by `FunctionId`.
+    #[must_use]
+    pub fn by_function(&self, functions: usize) -> Vec<BTreeMap<VariableId, &Placement>> {
+        let mut found = vec![BTreeMap::new(); functions];
+        for (&(variable, function), placement) in &self.spots {
+            found[function.index()].insert(variable, placement);
+        }
+        found
+    }
 }
 
 /// The constraints of the admitted pairs.
@@ -41,97 +57,90 @@ pub fn constraints(pairs: &[AdmittedPair]) -> BTreeMap<Spot, Constraints> {
     all
 }
 
-/// Which modes the accesses of each protected variable need where no region covers them: reads R and writes X; where all pairs are
-/// READ, reads need none.
-#[must_use]
-pub fn demands(
-    accesses: &Accesses,
-    constraints: &BTreeMap<Spot, Constraints>,
-    is_open: impl Fn(FunctionId) -> bool,
-    functions: impl Iterator<Item = FunctionId>,
-) -> BTreeMap<Spot, BTreeMap<NodeId, Mode>> {
-    let mut exclusive: BTreeMap<VariableId, bool> = BTreeMap::new();
-    for (&(variable, _), spot) in constraints {
-        *exclusive.entry(variable).or_default() |= spot.list.iter().any(|constraint| constraint.mode == Mode::X);
-    }
-    let mut all: BTreeMap<Spot, BTreeMap<NodeId, Mode>> = BTreeMap::new();
-    for function in functions.filter(|&function| is_open(function)) {
-        for (node, access) in accesses.of_function(function) {
-            let Some(&exclusive) = exclusive.get(&access.variable) else { continue };
-            let mode = if access.rw.writes() { Mode::X } else { Mode::R };
-            if mode == Mode::X || exclusive {
-                let known = all.entry((access.variable, function)).or_default().entry(node).or_insert(mode);
-                *known = (*known).max(mode);
-            }
-        }
-    }
-    all
+/// Removes everything about one variable; returns in which functions there was something.
+pub fn remove<T>(spots: &mut BTreeMap<Spot, T>, variable: VariableId) -> Vec<FunctionId> {
+    let keys: Vec<Spot> = spots.range((variable, FunctionId(0))..=(variable, FunctionId(u32::MAX))).map(|(&spot, _)| spot).collect();
+    keys.iter().for_each(|spot| drop(spots.remove(spot)));
+    keys.into_iter().map(|(_, function)| function).collect()
 }
 
 /// Places all operations of `changed` spots anew, and of those that this makes upgraded; the others stay as they are.
-#[must_use]
 pub fn place_all(
     flows: &[Flow],
     calls: &Calls,
-    mut placements: Placements,
+    placements: &mut Placements,
     demands: &BTreeMap<Spot, BTreeMap<NodeId, Mode>>,
     changed: &BTreeSet<Spot>,
-) -> Placements {
-    let none = BTreeMap::new();
-    let mut again: BTreeSet<Spot> = changed.clone();
-    placements.may_acquire.resize(flows.len(), BTreeMap::new());
-    loop {
-        for &spot in &again {
-            let (variable, function) = spot;
-            let empty = Constraints::new(function, variable);
-            let modes = call_modes(calls, &placements.may_acquire, spot);
-            let demand = Demand {
-                flow: &flows[function.index()],
-                constraints: placements.constraints.get(&spot).unwrap_or(&empty),
-                accesses: demands.get(&spot).unwrap_or(&none),
-                calls: &modes,
-            };
-            let known = placements.spots.get(&spot).map(|placement| placement.updates.clone()).unwrap_or_default();
-            let placement = place(&demand, &known);
-            placements.spots.insert(spot, placement);
-        }
-        placements.may_acquire = closed(calls, flows.len(), &placements.spots);
-        let spots = placements.spots.iter();
-        again = spots
-            .filter(|&(&spot, placement)| needs_update(placement, &call_modes(calls, &placements.may_acquire, spot)))
-            .map(|(&spot, _)| spot)
-            .collect();
-        if again.is_empty() {
-            return placements;
+) {
+    // Variables have nothing to do with each other here.
+    let mut pieces: BTreeMap<usize, BTreeSet<Spot>> = BTreeMap::new();
+    for &spot in changed {
+        pieces.entry(spot.0.index() / Slot::COUNT).or_default().insert(spot);
+    }
+    for mut again in pieces.into_values() {
+        let variables: BTreeSet<VariableId> = again.iter().map(|spot| spot.0).collect();
+        let mut reach = strong(calls, placements, &variables);
+        loop {
+            for &spot in &again {
+                let placement = placed(flows, calls, placements, demands, &reach, spot);
+                placements.spots.insert(spot, placement);
+            }
+            reach = strong(calls, placements, &variables);
+            let spots = variables.iter().flat_map(|&variable| placements.of_variable(variable).map(move |(f, p)| ((variable, f), p)));
+            let upgraded = spots.filter(|&(spot, placement)| holds_weakly_around(placement, &strong_calls(calls, &reach, spot, placement)));
+            again = upgraded.map(|(spot, _)| spot).collect();
+            if again.is_empty() {
+                break;
+            }
         }
     }
 }
 
-/// Whether a placement holds R around a call that may acquire more.
-fn needs_update(placement: &Placement, calls: &BTreeMap<NodeId, Mode>) -> bool {
-    calls
-        .iter()
-        .filter(|&(_, &mode)| mode > Mode::R)
-        .any(|(node, _)| placement.running.get(node).is_some_and(|holds| holds.labels.values().any(|strength| strength.least == Mode::R)))
+fn placed(
+    flows: &[Flow],
+    calls: &Calls,
+    placements: &Placements,
+    demands: &BTreeMap<Spot, BTreeMap<NodeId, Mode>>,
+    reach: &Reach<'_>,
+    spot: Spot,
+) -> Placement {
+    let (variable, function) = spot;
+    let (none, empty) = (BTreeMap::new(), Constraints::new(function, variable));
+    let constraints = placements.constraints.get(&spot).unwrap_or(&empty);
+    let covers_calls = !constraints.list.is_empty();
+    let modes = calls.of_function(function).filter(|(_, callees)| covers_calls && is_strong(reach, callees, variable));
+    let modes = modes.map(|(node, _)| (node, Mode::X)).collect();
+    let demand = Demand { flow: &flows[function.index()], constraints, accesses: demands.get(&spot).unwrap_or(&none), calls: &modes };
+    let known = placements.spots.get(&spot).map(|placement| placement.updates.clone()).unwrap_or_default();
+    place(&demand, &known)
 }
 
-fn call_modes(calls: &Calls, may_acquire: &[BTreeMap<VariableId, Mode>], (variable, function): Spot) -> BTreeMap<NodeId, Mode> {
-    let mode = |callees: &[FunctionId]| callees.iter().filter_map(|callee| may_acquire[callee.index()].get(&variable)).max().copied();
-    calls.of_function(function).filter_map(|(node, callees)| Some((node, mode(callees)?))).collect()
+fn is_strong(reach: &Reach<'_>, callees: &[FunctionId], variable: VariableId) -> bool {
+    callees.iter().any(|&callee| reach.has(callee, Slot::of(variable.index())))
 }
 
-/// The strongest mode in which each function may acquire each lock, calls included.
-fn closed(calls: &Calls, functions: usize, placed: &BTreeMap<Spot, Placement>) -> Vec<BTreeMap<VariableId, Mode>> {
-    let mut own: Vec<BTreeMap<VariableId, Mode>> = vec![BTreeMap::new(); functions];
-    for (&(variable, function), placement) in placed {
-        if let Some(mode) = placement.acquires.values().map(|acquire| acquire.mode).max() {
-            own[function.index()].insert(variable, mode);
+/// The calls during which a lock is held and may be acquired more strongly than R.
+fn strong_calls(calls: &Calls, reach: &Reach<'_>, (variable, function): Spot, placement: &Placement) -> Vec<NodeId> {
+    let held = placement.running.keys().copied();
+    held.filter(|&node| is_strong(reach, calls.from_node(function, node), variable)).collect()
+}
+
+/// Whether a placement holds R around any of these calls.
+fn holds_weakly_around(placement: &Placement, calls: &[NodeId]) -> bool {
+    let weak = |node: &NodeId| placement.running.get(node).is_some_and(|holds| holds.labels.values().any(|s| s.least == Mode::R));
+    calls.iter().any(weak)
+}
+
+/// Which functions may, calls included, acquire the locks of `variables` (of one piece) more strongly than R.
+fn strong<'a>(calls: &'a Calls, placements: &Placements, variables: &BTreeSet<VariableId>) -> Reach<'a> {
+    let mut reach = Reach::new(calls);
+    for &variable in variables {
+        for (function, placement) in placements.of_variable(variable) {
+            if placement.acquires.values().any(|acquire| acquire.mode > Mode::R) {
+                reach.add(function, Slot::of(variable.index()));
+            }
         }
     }
-    calls.close(own, |into, from| {
-        for (&variable, &mode) in from {
-            let known = into.entry(variable).or_insert(mode);
-            *known = (*known).max(mode);
-        }
-    })
+    reach.close();
+    reach
 }

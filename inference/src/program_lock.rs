@@ -1,4 +1,4 @@
-//! Phase 2, continued: the program's own locks, which of them may be held where, and what calls do to them.
+//! Phase 2, continued: the program's own locks, which of them may be held where, and what calls leave held or release.
 //!
 //! The bitcode is from before inlining, so a `lock_guard` constructor or an `item_lock()` wrapper is a call that returns with a lock
 //! held; without that in the summaries no lock would be seen at all.
@@ -46,8 +46,6 @@ pub type Held = BTreeMap<(ProgramLockId, NodeId), Mode>;
 /// What one call of a function does to the program's locks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockSummary {
-    /// May wait for these, in at most this mode.
-    pub acquires: BTreeMap<ProgramLockId, Mode>,
     /// May return with these held that were not held before.
     pub leaves: BTreeMap<ProgramLockId, Mode>,
     /// May release these though the caller took them.
@@ -168,20 +166,13 @@ impl ProgramLocks {
 
     fn effect(&self, step: Option<LockStep>, callees: &[FunctionId], at: NodeId, held: &mut Held, summary: &mut LockSummary) {
         match step {
-            Some(LockStep::Take(lock, mode)) => {
-                raise(&mut summary.acquires, lock, mode);
-                held.insert((lock, at), mode);
-            }
-            Some(LockStep::Try(lock, mode)) => {
+            Some(LockStep::Take(lock, mode) | LockStep::Try(lock, mode)) => {
                 held.insert((lock, at), mode);
             }
             Some(LockStep::Drop(lock)) => release(lock, held, summary),
             None => {}
         }
         let summaries = || callees.iter().map(|callee| &self.summaries[callee.index()]);
-        for (&lock, &mode) in summaries().flat_map(|callee| &callee.acquires) {
-            raise(&mut summary.acquires, lock, mode);
-        }
         // Of several candidates for an indirect call, only what all release is released.
         let mut released = summaries().map(|callee| callee.releases.clone());
         if let Some(first) = released.next() {

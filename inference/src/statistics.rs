@@ -7,7 +7,7 @@ use model::plan::Plan;
 
 use crate::admit::{Admission, Facts};
 use crate::emit;
-use crate::hoist::Resolution;
+use crate::resolve::Resolution;
 
 /// Counts over one inference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Statistics {
         row("acquisitions left out as redundant", joined.to_string());
         row("acquisitions added by deadlock resolution", resolution.hoists.to_string());
         row("pairs given up by deadlock resolution", resolution.refused.len().to_string());
-        row("edges of the lock order", resolution.graph.edges.len().to_string());
+        row("locks tangled before modes are looked at", resolution.tangled.to_string());
         row("cycles of the program's own locks", resolution.program_cycles.len().to_string());
         Self { rows }
     }

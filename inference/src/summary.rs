@@ -12,7 +12,7 @@ use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
 use crate::access::Accesses;
-use crate::sets::Set;
+use crate::reach::{Reach, Slot};
 
 /// Who calls whom.
 #[derive(Clone, Debug)]
@@ -20,15 +20,33 @@ pub struct Calls {
     callees: Vec<BTreeMap<NodeId, Vec<FunctionId>>>,
     /// Components of functions that call each other, callees before callers.
     components: Vec<Vec<FunctionId>>,
+    /// By `FunctionId`.
+    component_of: Vec<ComponentId>,
+    /// The other components that each component calls, sorted, one component's after the other's.
+    component_callees: Vec<ComponentId>,
+    /// By `ComponentId`: where its part of `component_callees` ends.
+    callees_end: Vec<usize>,
+}
+
+/// Functions that call each other, by their place in `Calls::components`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ComponentId(u32);
+
+impl ComponentId {
+    fn new(index: usize) -> Self {
+        Self(u32::try_from(index).expect("fewer than 2^32 functions"))
+    }
+
+    /// The index into `Calls::components`.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// What one call of a function may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Variables that it may read.
-    pub reads: Set<VariableId>,
-    /// Variables that it may write.
-    pub writes: Set<VariableId>,
     /// Why it may wait for another thread or a peer, if it may.
     pub blocks: Option<String>,
 }
@@ -62,7 +80,27 @@ impl Calls {
             })
             .collect();
         let components = components(&callees);
-        Self { callees, components }
+        let mut component_of = vec![ComponentId(0); callees.len()];
+        for (c, component) in components.iter().enumerate() {
+            for function in component {
+                component_of[function.index()] = ComponentId::new(c);
+            }
+        }
+        let outside = |(c, component): (usize, &Vec<FunctionId>)| {
+            let called = component.iter().flat_map(|function| callees[function.index()].values().flatten());
+            let mut outside: Vec<ComponentId> = called.map(|callee| component_of[callee.index()]).collect();
+            outside.sort_unstable();
+            outside.dedup();
+            outside.retain(|callee| callee.index() != c);
+            outside
+        };
+        // One row for all, since passes over the call graph are many.
+        let (mut component_callees, mut callees_end) = (Vec::new(), Vec::new());
+        for called in components.iter().enumerate().map(outside) {
+            component_callees.extend(called);
+            callees_end.push(component_callees.len());
+        }
+        Self { callees, components, component_of, component_callees, callees_end }
     }
 
     /// The functions of the program that a node may call.
@@ -82,32 +120,28 @@ impl Calls {
         &self.components
     }
 
+    /// The ids of the components, callees before callers.
+    pub fn component_ids(&self) -> impl Iterator<Item = ComponentId> + use<> {
+        (0..self.components.len()).map(ComponentId::new)
+    }
+
+    /// The component of a function.
+    #[must_use]
+    pub fn component_of(&self, function: FunctionId) -> ComponentId {
+        self.component_of[function.index()]
+    }
+
+    /// The other components that a component calls, sorted.
+    #[must_use]
+    pub fn component_callees(&self, component: ComponentId) -> &[ComponentId] {
+        let start = component.index().checked_sub(1).map_or(0, |before| self.callees_end[before]);
+        &self.component_callees[start..self.callees_end[component.index()]]
+    }
+
     /// Whether a function may call itself directly.
     #[must_use]
     pub fn calls_itself(&self, function: FunctionId) -> bool {
         self.callees[function.index()].values().flatten().any(|&callee| callee == function)
-    }
-
-    /// Spreads what each function does itself to all who may call it: `spread(into, from)` unites and never shrinks.
-    /// `own` is indexed by `FunctionId`.
-    pub fn close<T: Clone>(&self, own: Vec<T>, spread: impl Fn(&mut T, &T)) -> Vec<T> {
-        let mut all = own;
-        for component in &self.components {
-            let Some((&first, rest)) = component.split_first() else { continue };
-            let mut joint = all[first.index()].clone();
-            for &function in rest {
-                spread(&mut joint, &all[function.index()]);
-            }
-            for &function in component {
-                for callee in self.callees[function.index()].values().flatten().filter(|callee| !component.contains(callee)) {
-                    spread(&mut joint, &all[callee.index()]);
-                }
-            }
-            for &function in component {
-                all[function.index()] = joint.clone();
-            }
-        }
-        all
     }
 }
 
@@ -135,29 +169,70 @@ fn components(callees: &[BTreeMap<NodeId, Vec<FunctionId>>]) -> Vec<Vec<Function
 
 /// The summary of every function, indexed by `FunctionId`.
 #[must_use]
-pub fn summaries(program: &Program, calls: &Calls, accesses: &Accesses) -> Vec<Summary> {
-    let own = program.functions.iter().enumerate().map(|(f, function)| {
-        let mut summary = Summary::default();
-        for (_, access) in accesses.of_function(FunctionId::new(f)) {
-            if access.rw.writes() {
-                summary.writes.insert(access.variable);
-            } else {
-                summary.reads.insert(access.variable);
+pub fn summaries(program: &Program, calls: &Calls) -> Vec<Summary> {
+    let mut all = vec![Summary::default(); program.functions.len()];
+    for component in calls.component_ids() {
+        let members = &calls.components[component.index()];
+        let own = members.iter().find_map(|&function| {
+            let function = program.function(function);
+            let waiting = function.nodes.iter().find_map(|node| if let NodeKind::Call(call) = &node.kind { waits(call) } else { None });
+            waiting.map(|what| format!("{what} in {}", function.name))
+        });
+        let inherited =
+            || calls.component_callees(component).iter().find_map(|callee| all[calls.components[callee.index()][0].index()].blocks.clone());
+        let blocks = own.or_else(inherited);
+        for function in members {
+            all[function.index()].blocks.clone_from(&blocks);
+        }
+    }
+    all
+}
+
+/// Which functions may write variables, themselves or through calls; asked in the order of variables, it is computed 64 at a time.
+#[derive(Clone, Debug)]
+pub struct Writing<'a> {
+    calls: &'a Calls,
+    direct: BTreeMap<VariableId, Vec<FunctionId>>,
+    piece: Option<(usize, Reach<'a>)>,
+}
+
+impl<'a> Writing<'a> {
+    /// Collects who writes what itself.
+    #[must_use]
+    pub fn of(program: &Program, calls: &'a Calls, accesses: &Accesses) -> Self {
+        let mut direct: BTreeMap<VariableId, Vec<FunctionId>> = BTreeMap::new();
+        for function in (0..program.functions.len()).map(FunctionId::new) {
+            for (_, access) in accesses.of_function(function).filter(|(_, access)| access.rw.writes()) {
+                direct.entry(access.variable).or_default().push(function);
             }
         }
-        summary.blocks = function.nodes.iter().find_map(|node| match &node.kind {
-            NodeKind::Call(call) => waits(call).map(|what| format!("{what} in {}", function.name)),
-            _ => None,
-        });
-        summary
-    });
-    calls.close(own.collect(), |into, from| {
-        into.reads.unite(&from.reads);
-        into.writes.unite(&from.writes);
-        if into.blocks.is_none() {
-            into.blocks.clone_from(&from.blocks);
+        Self { calls, direct, piece: None }
+    }
+
+    /// Whether a call of any of `callees` may write `variable`.
+    pub fn any_may(&mut self, callees: &[FunctionId], variable: VariableId) -> bool {
+        if callees.is_empty() {
+            return false;
         }
-    })
+        let piece = variable.index() / Slot::COUNT;
+        let reach = match self.piece.take() {
+            Some((known, reach)) if known == piece => reach,
+            _ => self.reach(piece),
+        };
+        let may = callees.iter().any(|&callee| reach.has(callee, Slot::of(variable.index())));
+        self.piece = Some((piece, reach));
+        may
+    }
+
+    fn reach(&self, piece: usize) -> Reach<'a> {
+        let mut reach = Reach::new(self.calls);
+        let variables = VariableId::new(piece * Slot::COUNT)..VariableId::new((piece + 1) * Slot::COUNT);
+        for (variable, functions) in self.direct.range(variables) {
+            functions.iter().for_each(|&function| reach.add(function, Slot::of(variable.index())));
+        }
+        reach.close();
+        reach
+    }
 }
 
 /// What a call itself waits for, if it waits for another thread or a peer.

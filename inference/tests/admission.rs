@@ -9,7 +9,7 @@ use support::{Case, operations, parse, place};
 #[track_caller]
 fn outcome(case: &Case) -> (Vec<String>, Vec<String>) {
     let inferred = infer(&case.program, &case.evidence, "test", &Config::default());
-    assert!(inferred.certificate.checked, "{:?}", inferred.certificate.findings);
+    assert!(inferred.certificate.checked, "{:?}", inferred.certificate.wrong);
     let refused = inferred.plan.refused.iter().map(|refused| refused.why.clone()).collect();
     (operations(case, &inferred.plan), refused)
 }

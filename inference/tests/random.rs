@@ -124,7 +124,7 @@ proptest! {
     fn hardened_programs_keep_their_pairs_and_do_not_deadlock(text in cases()) {
         let case = parse(&text);
         let inferred = support::infer(&case);
-        prop_assert!(inferred.certificate.checked, "{text}\n{:?}", inferred.certificate.findings);
+        prop_assert!(inferred.certificate.checked, "{text}\n{:?}", inferred.certificate.wrong);
         for starts in [[0, 0], [0, 1], [1, 1]] {
             let Some(before) = explore(&case.program, &Plan::default(), &[], &starts, 20_000) else { continue };
             let Some(after) = explore(&case.program, &inferred.plan, &watched(&case, &inferred.plan), &starts, 60_000) else { continue };
@@ -204,7 +204,7 @@ proptest! {
         for candidate in mutants(&case, &plan).into_iter().chain([plan.clone()]) {
             let certificate = inference::check::check(&case.program, &candidate, &protects);
             let kept = candidate.locks.iter().all(|lock| keeps_promises(&case.program.functions[0], lock));
-            prop_assert_eq!(certificate.checked, kept, "{}\n{:?}\n{:?}", text, certificate.findings, candidate.locks);
+            prop_assert_eq!(certificate.checked, kept, "{}\n{:?}\n{:?}", text, certificate.wrong, candidate.locks);
         }
     }
 }

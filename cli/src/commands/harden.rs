@@ -78,7 +78,11 @@ fn plan(project: &Project, capture: &Capture, arguments: &Arguments) -> anyhow::
 
 /// No plan is applied that the checker did not accept.
 fn rejected(path: &Path, certificate: &Certificate) -> Failure {
-    let what = format!("{}: the checker rejects this plan:\n  {}", path.display(), demangled(&certificate.findings.join("\n  ")));
+    let what = format!(
+        "{}: the checker rejects this plan:\n  {}",
+        path.display(),
+        demangled(&certificate.findings().collect::<Vec<_>>().join("\n  "))
+    );
     Failure::usage(
         what,
         "undo the edits that it names, switch the lock off with 'enabled = false', or infer a new plan with 'atomfix infer'",

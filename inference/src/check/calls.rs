@@ -1,5 +1,6 @@
 //! What calls may do, as the checker sees it: whom they reach, whether they wait for a peer, which locks they take, and how the
-//! program's own locks are held. Every summary is the least fixpoint of one round over the whole program, repeated.
+//! program's own locks are held. Functions are taken callees first; those that call each other again and again until nothing changes.
+//! Who may take a lock is found backwards, from those who take it to their callers, for the locks that are asked about.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,17 @@ use model::pair::Mode;
 use model::plan::{Action, At};
 use model::program::{Callee, Function, Node, NodeKind, Place, Program};
 
+use super::components::components;
 use super::machine::AllOperations;
+
+/// A lock of either kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AnyLock {
+    /// Of the plan.
+    Injected(LockId),
+    /// Of the program.
+    Program(Name),
+}
 
 /// A lock of the program: the number of the place of its object; all bare pointers are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,10 +36,6 @@ pub enum Name {
 pub struct Effect {
     /// Wait for another thread or a peer.
     pub waits: bool,
-    /// Take injected locks, at most so strongly.
-    pub injected: BTreeMap<LockId, Mode>,
-    /// Wait for the program's locks.
-    pub program: BTreeMap<Name, Mode>,
     /// Return with these held.
     pub leaves: BTreeMap<Name, Mode>,
     /// Release these of the caller's.
@@ -41,7 +48,10 @@ pub struct Effects {
     /// By index of the function.
     pub of: Vec<Effect>,
     targets: Vec<BTreeMap<NodeId, Vec<usize>>>,
+    callers: Vec<Vec<usize>>,
     names: Vec<Place>,
+    /// The functions that take a lock themselves, at most how strongly.
+    takers: BTreeMap<AnyLock, BTreeMap<usize, Mode>>,
 }
 
 /// The program's locks that may be held when control arrives at a node.
@@ -51,28 +61,86 @@ impl Effects {
     /// Computes them.
     #[must_use]
     pub fn of(program: &Program, operations: &AllOperations) -> Self {
-        let calls = program.functions.iter().map(calls).collect();
-        let mut effects =
-            Self { of: vec![Effect::default(); program.functions.len()], targets: resolve(program, calls), names: names(program) };
-        let mut own: BTreeMap<FunctionKey, Vec<(LockId, Mode)>> = BTreeMap::new();
-        for ((lock, key), of_function) in operations {
-            for action in of_function.iter().flat_map(|(_, actions)| actions) {
-                if let Action::Acquire(mode, _) = action {
-                    own.entry(*key).or_default().push((*lock, *mode));
+        let targets = resolve(program, program.functions.iter().map(calls).collect());
+        let called: Vec<Vec<usize>> = targets.iter().map(|of| distinct(of.values().flatten().copied())).collect();
+        let mut callers = vec![Vec::new(); called.len()];
+        for (caller, callees) in called.iter().enumerate() {
+            callees.iter().for_each(|&callee| callers[callee].push(caller));
+        }
+        let of = vec![Effect::default(); called.len()];
+        let mut effects = Self { of, targets, callers, names: names(program), takers: BTreeMap::new() };
+        effects.takers = effects.own_takers(program, operations);
+        let component = components(&called);
+        let mut order: Vec<usize> = (0..called.len()).collect();
+        order.sort_by_key(|&f| component[f]);
+        for group in order.chunk_by(|&a, &b| component[a] == component[b]) {
+            let alone = group.len() == 1 && !called[group[0]].contains(&group[0]);
+            loop {
+                let mut stable = true;
+                for &f in group {
+                    let now = effects.once(f, &program.functions[f]);
+                    stable &= now == effects.of[f];
+                    effects.of[f] = now;
+                }
+                if stable || alone {
+                    break;
                 }
             }
         }
-        loop {
-            let mut stable = true;
-            for (f, function) in program.functions.iter().enumerate().rev() {
-                let now = effects.once(f, function, own.get(&function.key));
-                stable &= now == effects.of[f];
-                effects.of[f] = now;
-            }
-            if stable {
-                return effects;
+        effects
+    }
+
+    fn own_takers(&self, program: &Program, operations: &AllOperations) -> BTreeMap<AnyLock, BTreeMap<usize, Mode>> {
+        let by_key: BTreeMap<FunctionKey, usize> = program.functions.iter().enumerate().map(|(f, function)| (function.key, f)).collect();
+        let mut takers: BTreeMap<AnyLock, BTreeMap<usize, Mode>> = BTreeMap::new();
+        for ((lock, key), of_function) in operations {
+            let Some(&function) = by_key.get(key) else { continue };
+            for action in of_function.iter().flat_map(|(_, actions)| actions) {
+                if let Action::Acquire(mode, _) = action {
+                    raise(takers.entry(AnyLock::Injected(*lock)).or_default(), function, *mode);
+                }
             }
         }
+        for (f, function) in program.functions.iter().enumerate() {
+            for (name, mode, _) in function.nodes.iter().filter_map(|node| self.takes(node)).filter(|(.., waits)| *waits) {
+                raise(takers.entry(AnyLock::Program(name)).or_default(), f, mode);
+            }
+        }
+        takers
+    }
+
+    /// All locks that anything takes and may wait for, sorted.
+    pub fn locks(&self) -> impl Iterator<Item = AnyLock> + '_ {
+        self.takers.keys().copied()
+    }
+
+    /// The functions that a function calls.
+    pub fn called_by(&self, function: usize) -> impl Iterator<Item = usize> + '_ {
+        self.targets[function].values().flatten().copied()
+    }
+
+    /// The functions that take a lock themselves, at most how strongly.
+    #[must_use]
+    pub fn takers(&self, lock: AnyLock) -> Option<&BTreeMap<usize, Mode>> {
+        self.takers.get(&lock)
+    }
+
+    /// For each function: how strongly, at most, a call of it may take a lock, if at all.
+    #[must_use]
+    pub fn may_take(&self, lock: AnyLock) -> Vec<Option<Mode>> {
+        let mut found = vec![None; self.of.len()];
+        let Some(takers) = self.takers.get(&lock) else { return found };
+        // The strongest first, so that no function is visited twice.
+        for wanted in [Mode::X, Mode::U, Mode::R] {
+            let mut work: Vec<usize> = takers.iter().filter(|(_, mode)| **mode == wanted).map(|(&f, _)| f).collect();
+            while let Some(function) = work.pop() {
+                if found[function].is_none() {
+                    found[function] = Some(wanted);
+                    work.extend(&self.callers[function]);
+                }
+            }
+        }
+        found
     }
 
     /// The functions of the program that a node may call.
@@ -90,26 +158,10 @@ impl Effects {
             || self.targets(function, at).iter().any(|&callee| self.of[callee].waits)
     }
 
-    fn once(&self, f: usize, function: &Function, own: Option<&Vec<(LockId, Mode)>>) -> Effect {
+    fn once(&self, f: usize, function: &Function) -> Effect {
         let mut effect = self.of[f].clone();
-        for &(lock, mode) in own.into_iter().flatten() {
-            raise(&mut effect.injected, lock, mode);
-        }
-        for (n, node) in function.nodes.iter().enumerate() {
-            let at = NodeId::new(n);
-            effect.waits |= self.may_wait(f, at, node);
-            if let Some((name, mode, true)) = self.takes(node) {
-                raise(&mut effect.program, name, mode);
-            }
-            for &callee in self.targets(f, at) {
-                for (&lock, &mode) in &self.of[callee].injected {
-                    raise(&mut effect.injected, lock, mode);
-                }
-                for (&name, &mode) in &self.of[callee].program {
-                    raise(&mut effect.program, name, mode);
-                }
-            }
-        }
+        let nodes = function.nodes.iter().enumerate();
+        effect.waits |= nodes.into_iter().any(|(n, node)| self.may_wait(f, NodeId::new(n), node));
         self.program_holds_into(f, function, &mut effect);
         effect
     }
@@ -172,8 +224,8 @@ impl Effects {
     #[must_use]
     pub fn text(&self, name: Name) -> String {
         match name {
-            Name::At(number) => format!("the program's lock {}", self.names[number as usize]),
-            Name::Behind => "a lock of the program behind a pointer".to_owned(),
+            Name::At(number) => format!("lock {}", self.names[number as usize]),
+            Name::Behind => "locks behind pointers".to_owned(),
         }
     }
 
@@ -215,6 +267,10 @@ impl Effects {
 fn raise<K: Ord>(modes: &mut BTreeMap<K, Mode>, key: K, mode: Mode) {
     let known = modes.entry(key).or_insert(mode);
     *known = (*known).max(mode);
+}
+
+fn distinct(functions: impl Iterator<Item = usize>) -> Vec<usize> {
+    functions.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The places of all locks of the program, sorted.

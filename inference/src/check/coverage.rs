@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::certificate::{Finding, Part};
 use model::ids::NodeId;
 use model::pair::{Atomicity, Mode};
 use model::plan::{Action, At, Lock, PlannedPair};
 use model::program::{Function, NodeKind, Place};
 
-use super::calls::Effects;
+use super::calls::{AnyLock, Effects};
 use super::machine::{Hold, Operations, arriving};
 
 /// One lock in one function.
@@ -30,17 +31,17 @@ pub struct Frame<'a> {
 
 /// Everything that is wrong, one sentence each.
 #[must_use]
-pub fn violations(frame: &Frame<'_>) -> Vec<String> {
+pub fn violations(frame: &Frame<'_>, stronger: &mut Stronger) -> Vec<Finding> {
     let mut found = Vec::new();
     let arriving = arriving(frame.function, frame.operations);
     for (at, actions) in frame.operations.iter() {
         if let Some(why) = misplaced(frame, at, actions) {
-            found.push(frame.says(&why));
+            found.push(frame.says(&why, Part::Operations(frame.function.key, at)));
         }
     }
     for (&at, holds) in &arriving {
         for &hold in holds {
-            at_node(frame, at, hold, &mut found);
+            at_node(frame, at, hold, stronger, &mut found);
         }
     }
     for pair in frame.lock.pairs.iter().filter(|pair| pair.function == frame.function.key) {
@@ -51,9 +52,16 @@ pub fn violations(frame: &Frame<'_>) -> Vec<String> {
     found
 }
 
+/// By function: how strongly a call of it may take the lock; found when first asked for.
+pub type Stronger = Option<Vec<Option<Mode>>>;
+
 impl Frame<'_> {
-    fn says(&self, what: &str) -> String {
-        format!("{} in {}: {what}", self.lock.id, self.function.name)
+    fn says(&self, what: &str, part: Part) -> Finding {
+        Finding { text: format!("{} in {}: {what}", self.lock.id, self.function.name), lock: Some(self.lock.id), part }
+    }
+
+    fn at(&self, node: NodeId) -> Part {
+        Part::Node(self.function.key, node)
     }
 
     /// Whether the program certainly accesses the one instance of the variable here.
@@ -84,48 +92,53 @@ fn misplaced(frame: &Frame<'_>, at: At, actions: &[Action]) -> Option<String> {
 }
 
 /// What a hold may not meet at a node.
-fn at_node(frame: &Frame<'_>, at: NodeId, arriving: Hold, found: &mut Vec<String>) {
+fn at_node(frame: &Frame<'_>, at: NodeId, arriving: Hold, stronger: &mut Stronger, found: &mut Vec<Finding>) {
     let node = frame.function.node(at);
     let mut hold = arriving;
     for &action in frame.operations.at(At::Before(at)) {
         if let (Action::Acquire(mode, _), Some((_, Mode::R))) = (action, hold)
             && mode > Mode::R
         {
-            found.push(frame.says(&format!("{mode} is acquired at {at} while only R is held")));
+            found.push(frame.says(&format!("{mode} is acquired at {at} while only R is held"), frame.at(at)));
         }
         hold = super::machine::apply(hold, action);
     }
     if let Some(need) = frame.needs(at)
         && hold.is_none_or(|(_, mode)| mode < need)
     {
-        found.push(frame.says(&format!("the access at {at} is not protected by {need}")));
+        found.push(frame.says(&format!("the access at {at} is not protected by {need}"), frame.at(at)));
     }
     let Some((_, mode)) = hold else { return };
     if node.successors.is_empty() {
-        found.push(frame.says(&format!("still held at the way out {at}")));
+        found.push(frame.says(&format!("still held at the way out {at}"), frame.at(at)));
     }
     if frame.effects.may_wait(frame.index, at, node) {
-        found.push(frame.says(&format!("held at {at}, which may wait for another thread or a peer")));
+        found.push(frame.says(&format!("held at {at}, which may wait for another thread or a peer"), frame.at(at)));
     }
-    let called = frame.effects.targets(frame.index, at).iter().filter_map(|&callee| frame.effects.of[callee].injected.get(&frame.lock.id));
-    if let Some(&stronger) = called.max().filter(|&&stronger| stronger > Mode::R && mode == Mode::R) {
-        found.push(frame.says(&format!("{stronger} is acquired in a call at {at} while only R is held")));
+    let targets = frame.effects.targets(frame.index, at);
+    if mode > Mode::R || targets.is_empty() {
+        return;
+    }
+    let taken = stronger.get_or_insert_with(|| frame.effects.may_take(AnyLock::Injected(frame.lock.id)));
+    if let Some(more) = targets.iter().filter_map(|&callee| taken[callee]).max().filter(|more| *more > Mode::R) {
+        found.push(frame.says(&format!("{more} is acquired in a call at {at} while only R is held"), frame.at(at)));
     }
 }
 
 /// Whether the lock is held without a gap, strongly enough, on every path from head to tail that has neither end and no other must access
 /// in its interior.
-fn pair_is_covered(frame: &Frame<'_>, pair: &PlannedPair, arriving: &BTreeMap<NodeId, BTreeSet<Hold>>, found: &mut Vec<String>) {
+fn pair_is_covered(frame: &Frame<'_>, pair: &PlannedPair, arriving: &BTreeMap<NodeId, BTreeSet<Hold>>, found: &mut Vec<Finding>) {
     let Some(need) = Mode::demanded_by(pair.atomicity) else { return };
+    let part = Part::Pair(pair.function, pair.head, pair.tail);
     let size = frame.function.nodes.len();
     if pair.head.index() >= size || pair.tail.index() >= size {
-        found.push(frame.says("a pair names a node that does not exist"));
+        found.push(frame.says("a pair names a node that does not exist", part));
         return;
     }
     let inside = |node: NodeId| node != pair.head && node != pair.tail && !frame.must_access(node);
     let leads_on = leads_to(frame.function, pair.tail, inside);
     let strong = |hold: Hold| hold.is_some_and(|(_, mode)| mode >= need);
-    let gap = |at: At| frame.says(&format!("the pair {}, {} is not covered at '{at}'", pair.head, pair.tail));
+    let gap = |at: At| frame.says(&format!("the pair {}, {} is not covered at '{at}'", pair.head, pair.tail), part);
     let mut seen: BTreeSet<(NodeId, Hold)> = BTreeSet::new();
     let mut work: Vec<(NodeId, Hold)> = Vec::new();
     for &hold in arriving.get(&pair.head).into_iter().flatten() {

@@ -22,6 +22,19 @@ pub struct Operations {
 /// The operations of an enabled plan, by lock and function.
 pub type AllOperations = BTreeMap<(LockId, FunctionKey), Operations>;
 
+/// The same by function.
+pub type ByFunction<'a> = BTreeMap<FunctionKey, Vec<(LockId, &'a Operations)>>;
+
+/// Sorts a plan's operations by function.
+#[must_use]
+pub fn by_function(all: &AllOperations) -> ByFunction<'_> {
+    let mut found = ByFunction::new();
+    for ((lock, function), operations) in all {
+        found.entry(*function).or_default().push((*lock, operations));
+    }
+    found
+}
+
 /// Sorts a plan's operations by lock and function; switched-off locks have none.
 #[must_use]
 pub fn operations(plan: &Plan) -> AllOperations {

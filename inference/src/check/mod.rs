@@ -4,9 +4,11 @@
 //! Invariant: `Certificate::checked` is true only if no violation was found.
 
 pub mod calls;
+mod components;
 pub mod coverage;
 pub mod machine;
 pub mod order;
+pub mod scene;
 
 mod verdict;
 

@@ -1,16 +1,16 @@
 //! Runs all checks and writes the certificate.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::certificate::Certificate;
-use model::ids::LockId;
-use model::plan::Plan;
+use model::certificate::{CERTIFICATE_SCHEMA, Certificate, Finding, Grounds, LockTitle, Part, Rung, Unordered};
+use model::ids::{FunctionKey, LockId};
+use model::plan::{Lock, Plan};
 use model::program::{Place, Program};
 
-use super::calls::Effects;
+use super::calls::{AnyLock, Effects};
 use super::coverage::{Frame, violations};
-use super::machine::{Operations, operations};
-use super::order::{AnyLock, Wait, circles};
+use super::machine::{Operations, by_function, operations};
+use super::order::{Wait, order};
 
 /// What the checker found.
 #[derive(Clone, Debug, Default)]
@@ -30,74 +30,121 @@ pub fn check(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Ce
 /// As `check`, and names the locks to blame.
 #[must_use]
 pub fn judge(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Verdict {
-    let operations = operations(plan);
-    let effects = Effects::of(program, &operations);
+    let all = operations(plan);
+    let effects = Effects::of(program, &all);
+    let users = users(program);
+    let keys: BTreeMap<FunctionKey, usize> = program.functions.iter().enumerate().map(|(f, function)| (function.key, f)).collect();
     let mut wrong = Vec::new();
-    let mut suspects = BTreeSet::new();
     let mut limits = Vec::new();
     let nothing = Operations::default();
     for (l, lock) in plan.locks.iter().enumerate() {
         let Some(places) = protects.get(l).filter(|_| lock.id.index() == l) else {
-            wrong.push(format!("{} is out of place, or it is unknown what it protects", lock.id));
+            let text = format!("{} is out of place, or it is unknown what it protects", lock.id);
+            wrong.push(Finding { text, lock: Some(lock.id), part: Part::Whole });
             continue;
         };
-        for (index, function) in program.functions.iter().enumerate().filter(|_| lock.enabled) {
-            let own = operations.get(&(lock.id, function.key));
-            if own.is_none() && !lock.pairs.iter().any(|pair| pair.function == function.key) && !touches(function, places) {
-                continue;
-            }
+        if !lock.enabled {
+            continue;
+        }
+        let mut stronger = None;
+        for index in concerned(&keys, lock, places, &users) {
+            let function = &program.functions[index];
+            let own = all.get(&(lock.id, function.key));
             let frame = Frame { index, function, lock, places, operations: own.unwrap_or(&nothing), effects: &effects };
             match &function.refused {
-                None => {
-                    let violations = violations(&frame);
-                    suspects.extend((!violations.is_empty()).then_some(lock.id));
-                    wrong.extend(violations);
-                }
-                Some(_) if own.is_some() => {
-                    suspects.insert(lock.id);
-                    wrong.push(format!("{} has operations in {}, which is left alone", lock.id, function.name));
+                None => wrong.extend(violations(&frame, &mut stronger)),
+                Some(why) if own.is_some() => {
+                    let text = format!("{} has operations in {}, which is left alone: {why}", lock.id, function.name);
+                    wrong.push(Finding { text, lock: Some(lock.id), part: Part::Whole });
                 }
                 Some(why) => limits.push(format!("{} does not protect {}, which is left alone: {why}", lock.id, function.name)),
             }
         }
     }
-    let known: BTreeSet<_> = program.functions.iter().map(|function| function.key).collect();
-    if operations.keys().any(|(_, function)| !known.contains(function)) {
-        wrong.push("the plan has operations in a function that the program does not have".to_owned());
+    for (lock, function) in all.keys().filter(|(_, function)| !keys.contains_key(function)) {
+        let text = format!("{lock} has operations in {function}, which the program does not have");
+        wrong.push(Finding { text, lock: Some(*lock), part: Part::Whole });
     }
-    for (((held, held_mode), (wanted, wanted_mode)), functions) in circles(program, &operations, &effects) {
-        let names: Vec<&str> = functions.iter().map(|&f| program.functions[f].name.as_str()).collect();
-        let text = format!(
-            "{} in {held_mode} is held while {} is taken in {wanted_mode}, in {}",
-            name(&effects, held),
-            name(&effects, wanted),
-            names.join(", ")
-        );
-        let wait: Wait = ((held, held_mode), (wanted, wanted_mode));
-        if is_the_programs(&wait) {
-            limits.push(format!("the program's own order of locks, left as it is: {text}"));
-        } else {
-            suspects.extend([wait.0.0, wait.1.0].iter().filter_map(|lock| if let AnyLock::Injected(id) = lock { Some(*id) } else { None }));
-            wrong.push(format!("part of a circle: {text}"));
-        }
-    }
+    let order = order(program, &by_function(&all), &effects);
+    wrong.extend(order.circles.iter().map(|(wait, functions)| in_a_circle(program, plan, &effects, wait, functions)));
     let checked = wrong.is_empty();
-    let order = plan.locks.iter().filter(|lock| lock.enabled).map(|lock| format!("{} {}", lock.id, lock.variable)).collect();
-    let certificate = Certificate { order, checked, findings: wrong.into_iter().chain(limits).collect() };
+    let mut suspects: BTreeSet<LockId> = wrong.iter().filter_map(|finding| finding.lock).collect();
+    suspects.extend(order.circles.keys().flat_map(|((held, _), (wanted, _))| [held, wanted]).filter_map(injected));
+    let grounds = |lock: &Lock| Grounds {
+        lock: lock.id,
+        variable: lock.variable.clone(),
+        pairs: lock.pairs.clone(),
+        operations: lock.operations.len() as u64,
+    };
+    let certificate = Certificate {
+        schema: CERTIFICATE_SCHEMA,
+        build: plan.build.clone(),
+        checked,
+        order: order.rungs.iter().map(|(locks, why)| rung(plan, &effects, locks, *why)).collect(),
+        locks: plan.locks.iter().filter(|lock| lock.enabled).map(grounds).collect(),
+        refused: plan.refused.clone(),
+        wrong,
+        limits,
+    };
     Verdict { certificate, suspects }
 }
 
-fn touches(function: &model::program::Function, places: &BTreeSet<Place>) -> bool {
-    function.nodes.iter().flat_map(|node| node.accesses()).any(|access| places.contains(&access.place))
+fn injected(lock: &AnyLock) -> Option<LockId> {
+    if let AnyLock::Injected(id) = lock { Some(*id) } else { None }
 }
 
-fn is_the_programs(((held, _), (wanted, _)): &Wait) -> bool {
-    matches!((held, wanted), (AnyLock::Program(_), AnyLock::Program(_)))
-}
-
-fn name(effects: &Effects, lock: AnyLock) -> String {
-    match lock {
-        AnyLock::Injected(id) => id.to_string(),
-        AnyLock::Program(name) => effects.text(name),
+/// The functions that access each place.
+fn users(program: &Program) -> BTreeMap<&Place, BTreeSet<usize>> {
+    let mut users: BTreeMap<&Place, BTreeSet<usize>> = BTreeMap::new();
+    for (f, function) in program.functions.iter().enumerate() {
+        for access in function.nodes.iter().flat_map(|node| node.accesses()) {
+            users.entry(&access.place).or_default().insert(f);
+        }
     }
+    users
+}
+
+/// The functions in which a lock has anything to do.
+fn concerned(
+    keys: &BTreeMap<FunctionKey, usize>,
+    lock: &Lock,
+    places: &BTreeSet<Place>,
+    users: &BTreeMap<&Place, BTreeSet<usize>>,
+) -> BTreeSet<usize> {
+    let operations = lock.operations.iter().map(|operation| operation.function);
+    let named = lock.pairs.iter().map(|pair| pair.function).chain(operations);
+    let mut found: BTreeSet<usize> = places.iter().filter_map(|place| users.get(place)).flatten().copied().collect();
+    found.extend(named.filter_map(|key| keys.get(&key)));
+    found
+}
+
+/// What a wait that is on a circle says.
+fn in_a_circle(program: &Program, plan: &Plan, effects: &Effects, wait: &Wait, functions: &BTreeSet<usize>) -> Finding {
+    let ((held, held_mode), (wanted, wanted_mode)) = wait;
+    let names: Vec<&str> = functions.iter().map(|&f| program.functions[f].name.as_str()).collect();
+    let title = |lock: &AnyLock| title(plan, effects, lock);
+    let text = format!(
+        "part of a circle: {} is held in {held_mode} while {} is taken in {wanted_mode}, in {}",
+        title(held),
+        title(wanted),
+        names.join(", ")
+    );
+    // The operations to look at are those of the function that takes the one while it holds the other.
+    let lock = injected(wanted).or_else(|| injected(held));
+    let own = functions.iter().map(|&f| program.functions[f].key);
+    let in_function =
+        |key: FunctionKey| plan.locks.iter().filter(|of| Some(of.id) == lock).flat_map(|of| &of.operations).find(|o| o.function == key);
+    let place = own.filter_map(in_function).next().map(|operation| Part::Operations(operation.function, operation.at));
+    Finding { text, lock, part: place.unwrap_or(Part::Whole) }
+}
+
+fn title(plan: &Plan, effects: &Effects, lock: &AnyLock) -> LockTitle {
+    match lock {
+        AnyLock::Injected(id) => LockTitle::Injected(*id, plan.locks.get(id.index()).map(|lock| lock.variable.clone()).unwrap_or_default()),
+        AnyLock::Program(name) => LockTitle::Program(effects.text(*name)),
+    }
+}
+
+fn rung(plan: &Plan, effects: &Effects, locks: &BTreeSet<AnyLock>, unordered: Option<Unordered>) -> Rung {
+    Rung { locks: locks.iter().map(|lock| title(plan, effects, lock)).collect(), unordered }
 }

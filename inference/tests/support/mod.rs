@@ -232,7 +232,7 @@ pub(crate) fn operations(case: &Case, plan: &model::plan::Plan) -> Vec<String> {
 /// Infers what the paper would, and insists that the checker accepts the plan.
 pub(crate) fn infer_checked(case: &Case) -> inference::Inferred {
     let inferred = infer(case);
-    assert!(inferred.certificate.checked, "{:?}", inferred.certificate.findings);
+    assert!(inferred.certificate.checked, "{:?}", inferred.certificate.wrong);
     inferred
 }
 

@@ -16,7 +16,7 @@
 use model::pair::Mode;
 
 use crate::options;
-use crate::protocol::atomic::Ordering;
+use crate::protocol::atomic::{Ordering, fence};
 use crate::protocol::enter::attempt;
 use crate::protocol::graph::{Fate, fate};
 use crate::protocol::hold::Origin;
@@ -27,12 +27,13 @@ use crate::protocol::word::{FAIR, OFF, WAITERS};
 use crate::revoke::revoke;
 use crate::sys;
 use crate::sys::clock::{Nanoseconds, cpu_of, now};
-use crate::sys::membarrier::{Support, support};
 
 /// Rounds of spinning, at most.
 const SPIN_MOST: u32 = 100;
-/// After this long a waiter is overdue.
+/// A parked waiter looks again after this long, whatever happens; and is overdue.
 const MOMENT: Nanoseconds = Nanoseconds::milliseconds(5);
+/// Rounds of a pause after which stores of other processors have arrived: a microsecond or so.
+const DRAIN: u32 = 25;
 /// How many inspections a holder survives with which nothing is wrong.
 const PATIENCE: u32 = 50;
 
@@ -100,26 +101,23 @@ fn park(me: Me, lock: &Lock, mut request: Request, mut waiting: Waiting) {
         shown.store(waiting.pack(), Ordering::SeqCst);
         let flags = if waiting.patience == Patience::Overdue { WAITERS | FAIR } else { WAITERS };
         lock.set(flags);
-        for _ in 0..2 {
+        fence(Ordering::SeqCst);
+        for look in 0..2 {
             match attempt(me, lock, request) {
                 Attempt::Done => return,
                 Attempt::Wait(now) => obstacle = now,
             }
-            if lock.word().exclusive().is_some() && lock.word().owner() != Some(me.slot()) {
+            if look == 1 || lock.word().exclusive().is_some() && lock.word().owner() != Some(me.slot()) {
                 // Its release changes the word, and so sees the flag.
                 break;
             }
-            // Readers leave without a fence: after the barrier they see the flag, or this thread sees them gone.
-            (me.domain.barrier)();
+            // Readers leave without a fence: one whose last store is still on its way does not see the flag, and seems to be inside.
+            // A pause is enough for that, and where it is not, this thread looks again after a moment. A barrier would
+            // interrupt everybody each time that somebody parks.
+            (0..DRAIN).for_each(|_| core::hint::spin_loop());
         }
-        let time = now();
+        sys::futex::wait(&me.thread.park, seen, MOMENT);
         let interval = options::inspection();
-        let longest = if support() == Support::Missing || waiting.patience == Patience::Fresh {
-            MOMENT
-        } else {
-            Nanoseconds(interval.0.saturating_sub(time.since(inspected).0).max(MOMENT.0))
-        };
-        sys::futex::wait(&me.thread.park, seen, longest);
         let time = now();
         if time.since(began) >= MOMENT {
             waiting.patience = Patience::Overdue;

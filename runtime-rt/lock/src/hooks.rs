@@ -10,7 +10,7 @@ use crate::block;
 use crate::process;
 use crate::protocol::enter::{attempt, enter, take_open};
 use crate::protocol::hold::{Bits, Frame, Origin, Place, View};
-use crate::protocol::leave::{Keep, disown, drop_tenure, give_back, leave, leave_exclusive, leave_reading, tell, weaken};
+use crate::protocol::leave::{Keep, disown, drop_tenure, give_back, leave, tell, weaken};
 use crate::protocol::lock::{Attempt, Cause, Lock, Me, Request, mine, tenure};
 use crate::protocol::thread::Thread;
 use crate::protocol::wait::Turn;
@@ -27,7 +27,7 @@ pub unsafe extern "C" fn __atomfix_acquire(lock: &'static Lock, mode: u32, label
     let Some(me) = process::me() else { return acquire(lock, mode, label, frame) };
     let bits = Bits::passed(mode);
     if !me.thread.is_idle() {
-        return acquire(lock, mode, label, frame);
+        return acquire_besides(lock, mode, label, frame);
     }
     let origin = Origin { label, frame: Frame(frame) };
     let word = lock.word();
@@ -84,6 +84,22 @@ extern "C" fn acquire_open(lock: &'static Lock, mode: u32, label: u32, frame: us
         return acquire(lock, mode, label, frame);
     }
     me.thread.publish_owned(lock, bits, Origin { label, frame: Frame(frame) }, ticket);
+    end_work(me.thread);
+}
+
+/// A thread that holds others enters a lock of which it has nothing.
+#[inline(never)]
+extern "C" fn acquire_besides(lock: &'static Lock, mode: u32, label: u32, frame: usize) {
+    let Some(me) = process::me() else { return };
+    let marker = 0_u8;
+    let here = core::ptr::from_ref(&marker).addr();
+    let room = me.thread.room(lock, here - STACK, here);
+    let Some(place) = room.filter(|_| !me.thread.is_busy()) else { return acquire(lock, mode, label, frame) };
+    let request = Request { mode: Bits::passed(mode).mode(), origin: Origin { label, frame: Frame(frame) }, turn: Turn::Passes };
+    begin_work(me.thread, lock);
+    if enter(me, lock, request, place) != Attempt::Done {
+        block::acquire(me, lock, request.mode, request.origin);
+    }
     end_work(me.thread);
 }
 
@@ -148,9 +164,14 @@ extern "C" fn release(lock: &'static Lock, label: u32, frame: usize) {
     }
     let origin = Origin { label, frame: Frame(frame) };
     begin_work(me.thread, lock);
-    match me.thread.only(lock, origin) {
-        Some(bits) if bits.is_read() => leave_reading(me, lock, Place::Only, me.thread.only_ticket()),
-        Some(_) => leave_exclusive(me, lock, Place::Only, me.thread.only_ticket()),
+    match me.thread.sole(lock, origin) {
+        Some((place, bits, ticket)) => {
+            me.thread.withdraw(place);
+            compiler_fence(Ordering::SeqCst);
+            if !(is_silent(me, lock, bits) || !bits.is_read() && give_back(me, lock, ticket)) {
+                tell(me, lock, bits.mode(), ticket);
+            }
+        }
         None => {
             if let Some(view) = find(me, lock, origin) {
                 leave(me, lock, view);

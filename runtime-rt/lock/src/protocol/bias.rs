@@ -25,8 +25,13 @@ use super::word::{Exclusive, FAIR, LIGHT, OFF, READERS, WAITERS, Word};
 
 /// A reader considers making a lock `LIGHT` once in so many fenced acquisitions.
 const FENCED: u32 = 64;
-/// After a writer's barrier no reader does for so many times its length: writers lose at most a few hundredths of their time.
-const REST: u64 = 32;
+/// After a writer's barrier no reader does for so many times its length (as in BRAVO), doubled for each time that the lock was not
+/// `LIGHT` for long enough to be worth a barrier.
+const REST: u64 = 16;
+/// Worth it: a fence costs a reader some hundredths of a barrier, so a lock has to be `LIGHT` for so many times a barrier's length.
+const WORTH: u64 = 1024;
+/// How often the rest is doubled at most: from some tens of microseconds to seconds.
+const DOUBLED_MOST: u64 = 16;
 /// A lock becomes biased after so many exclusive tenures of one thread in a row; sixteen times as many each time the bias ends.
 const STREAK: u32 = 256;
 /// A bias that ended so often does not come back.
@@ -130,16 +135,78 @@ pub fn fenced(me: Me, lock: &Lock) {
 fn lighten(me: Me, lock: &Lock) {
     let word = lock.word();
     let busy = word.bars_readers() || !word.is_open() || word.has(LIGHT | WAITERS | FAIR);
-    if !busy && (me.domain.asymmetric)() && (me.domain.now)() >= lock.inhibit.load(Ordering::Relaxed) {
+    if busy || !(me.domain.asymmetric)() {
+        return;
+    }
+    let now = (me.domain.now)();
+    let season = Season(lock.season.load(Ordering::Relaxed));
+    if now >= season.time() {
+        lock.season.store(Season::new(now, season.doubled()).0, Ordering::Relaxed);
         // Somebody else was faster: no matter.
         let _ = lock.swap(word, Word(word.0 | LIGHT | READERS));
     }
 }
 
-/// The barrier of a writer that ended `LIGHT`, which then stays away for a while.
+/// The barrier of a writer that ended `LIGHT`, which then stays away for a while: the longer, the less it was worth lately. A lock
+/// that is written all the time pays for a barrier every few seconds.
 pub fn barrier(me: Me, lock: &Lock) {
     let before = (me.domain.now)();
     (me.domain.barrier)();
     let after = (me.domain.now)();
-    lock.inhibit.store(after + REST * after.saturating_sub(before), Ordering::Relaxed);
+    let season = Season(lock.season.load(Ordering::Relaxed));
+    lock.season.store(season.ended(before, after).0, Ordering::Relaxed);
+}
+
+/// A time in nanoseconds (since when, while `LIGHT`; until when it rests, otherwise), in whose lowest bits stands how often the rest
+/// is to be doubled. Threads may overwrite each other's: that costs time only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Season(u64);
+
+impl Season {
+    const DOUBLED: u64 = 0b1_1111;
+
+    fn new(time: u64, doubled: u64) -> Self {
+        Self((time & !Self::DOUBLED) | doubled)
+    }
+
+    fn time(self) -> u64 {
+        self.0 & !Self::DOUBLED
+    }
+
+    fn doubled(self) -> u64 {
+        self.0 & Self::DOUBLED
+    }
+
+    /// After `LIGHT` was ended by a barrier between these times.
+    fn ended(self, before: u64, after: u64) -> Self {
+        let cost = after.saturating_sub(before);
+        let was_worth_it = before.saturating_sub(self.time()) >= WORTH * cost;
+        let doubled = if was_worth_it { self.doubled().saturating_sub(2) } else { DOUBLED_MOST.min(self.doubled() + 1) };
+        Self::new(after + ((REST * cost) << doubled), doubled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_written_often_rests_longer_and_longer_and_recovers() {
+        const BARRIER: u64 = 5_000;
+        let mut season = Season::new(0, 0);
+        let mut barriers = 0;
+        // A writer a microsecond after each time that it became light, for a minute.
+        while season.time() < 60_000_000_000 {
+            season = Season::new(season.time(), season.doubled()).ended(season.time() + 1_000, season.time() + 1_000 + BARRIER);
+            barriers += 1;
+        }
+        assert!((17..40).contains(&barriers), "{barriers} barriers");
+        // A writer a minute: after some of them it rests no longer than at first.
+        for _ in 0..9 {
+            let ends = season.time() + 60_000_000_000;
+            season = season.ended(ends, ends + BARRIER);
+            assert!(season.time() >= ends + REST * BARRIER);
+        }
+        assert_eq!(season.doubled(), 0);
+    }
 }

@@ -1,7 +1,7 @@
 //! How a thread leaves a lock, or keeps less of it.
 //!
-//! Making room and then looking for waiters is ordered like entering: a waiter that found entries inside does the domain's barrier
-//! before it parks, so that leaving needs no fence.
+//! Making room and then looking for waiters has no fence, so a thread that leaves may overlook a waiter that has just come: which is
+//! why waiters look twice with a pause in between, and again a moment later (`block`).
 
 use model::pair::Mode;
 

@@ -22,8 +22,8 @@ pub struct Lock {
     pub stamp: AtomicU32,
     /// How long spinning has lately been worth while.
     pub spin: AtomicU32,
-    /// Before this time (nanoseconds) no reader makes the lock `LIGHT`.
-    pub inhibit: AtomicU64,
+    /// When the lock became `LIGHT`, or until when it must not, and how dear that has been (`bias::Season`).
+    pub season: AtomicU64,
     /// Who had the exclusive part last, and how often in a row (`bias`). Written by the owner alone.
     pub streak: AtomicU32,
     /// How often a bias was revoked.
@@ -152,7 +152,7 @@ impl Lock {
                 word: AtomicU64::new(0),
                 stamp: AtomicU32::new(0),
                 spin: AtomicU32::new(0),
-                inhibit: AtomicU64::new(0),
+                season: AtomicU64::new(0),
                 streak: AtomicU32::new(0),
                 unbiased: AtomicU32::new(0),
                 counts: array![AtomicU16::new(0); CAUSES],

@@ -34,6 +34,10 @@ pub struct Thread {
     pub slot: AtomicU32,
     /// What the lower half of a word biased to this thread has in its bias, switch and owner bits.
     pub mark: AtomicU32,
+    /// Reader acquisitions that needed a fence.
+    pub fenced: AtomicU32,
+    /// The first of them shares a line with the fields above: what a thread with one hold writes, and others look at, is that line.
+    holds: [Hold; MAX_HOLDS],
     /// Its number in the kernel; 0: the record is free.
     pub tid: AtomicU32,
     /// The futex that it parks on.
@@ -42,12 +46,11 @@ pub struct Thread {
     pub handle: AtomicUsize,
     /// What it is blocked in, as `graph::Blocked` packs it; 0: nothing.
     pub blocked: AtomicU64,
-    /// Reader acquisitions that needed a fence.
-    pub fenced: AtomicU32,
     /// Reader-writer locks of the program that it has for reading, as far as there is room; 0: none.
     reading: [AtomicUsize; 4],
-    holds: [Hold; MAX_HOLDS],
 }
+
+const _: () = assert!(cfg!(feature = "loom") || core::mem::offset_of!(Thread, holds) + size_of::<Hold>() == 64);
 
 impl Thread {
     constructor! {
@@ -60,13 +63,13 @@ impl Thread {
                 busy: AtomicUsize::new(0),
                 slot: AtomicU32::new(0),
                 mark: AtomicU32::new(0),
+                fenced: AtomicU32::new(0),
+                holds: array![Hold::new(); MAX_HOLDS],
                 tid: AtomicU32::new(0),
                 park: AtomicU32::new(0),
                 handle: AtomicUsize::new(0),
                 blocked: AtomicU64::new(0),
-                fenced: AtomicU32::new(0),
                 reading: array![AtomicUsize::new(0); 4],
-                holds: array![Hold::new(); MAX_HOLDS],
             }
         }
     }
@@ -130,6 +133,38 @@ impl Thread {
             && hold.label.load(Ordering::Relaxed) == origin.label
             && hold.frame.load(Ordering::Relaxed) == origin.frame.0;
         matches.then_some(Bits(low & MODE))
+    }
+
+    /// Own thread: a free entry for a lock of which it has none, as long as no entry's frame lies between these addresses.
+    #[inline(always)]
+    #[must_use]
+    pub fn room(&self, lock: &Lock, low: usize, high: usize) -> Option<Place> {
+        let is_in_the_way = |index| {
+            let hold = self.hold(index);
+            let of_lock = hold.key.load(Ordering::Relaxed) ^ lock.address() <= LOW;
+            of_lock || hold.frame.load(Ordering::Relaxed).wrapping_sub(low) < high - low
+        };
+        if self.indices().any(is_in_the_way) { None } else { self.vacancy() }
+    }
+
+    /// Own thread: the entry of this origin, as long as it is in force and the thread's only one of this lock.
+    #[inline(always)]
+    #[must_use]
+    pub fn sole(&self, lock: &Lock, origin: Origin) -> Option<(Place, Bits, Ticket)> {
+        let mut found = None;
+        for index in self.indices() {
+            let hold = self.hold(index);
+            let low = hold.key.load(Ordering::Relaxed) ^ lock.address();
+            if low > LOW {
+                continue;
+            }
+            let is_it = hold.label.load(Ordering::Relaxed) == origin.label && hold.frame.load(Ordering::Relaxed) == origin.frame.0;
+            if !is_it || found.is_some() || !hold.in_force() {
+                return None;
+            }
+            found = Some((Place::Among(index), Bits(low & MODE), Ticket(hold.ticket.load(Ordering::Relaxed))));
+        }
+        found
     }
 
     /// Own thread: shows a hold as its only one, which is all there is to it.

@@ -19,10 +19,10 @@
 
 use model::pair::Mode;
 
-use super::atomic::Ordering;
+use super::atomic::{Ordering, fence};
 use super::domain::Domain;
 use super::hold::Slot;
-use super::lock::{Lock, Me, Request};
+use super::lock::{Lock, Me, Request, obstructors};
 use super::word::{FAIR, WAITERS};
 
 /// A number in the order of arrival at one lock.
@@ -136,13 +136,27 @@ pub fn is_first(me: Me, lock: &Lock, request: Request) -> bool {
     !others.any(|(_, waiting)| before(waiting) && !(waiting.mode == Mode::R && request.mode == Mode::R))
 }
 
-/// Wakes whom the holders, as far as one can tell, no longer keep out: every waiter that holds something, and of the others the
-/// first, or all readers before the first that is none.
+/// Wakes whom the holders no longer keep out: every waiter that holds something, and of the others the first, or all readers before
+/// the first that is none.
+///
+/// Who is left behind will be woken by who is still inside: that thread finds `WAITERS`, unless it left just now, between this one's
+/// looking and setting it. So this one looks again afterwards. Leaving has no fence of its own, and a thread whose store is still on its way
+/// may be seen inside and not see the flag: then the waiter's own next look, a moment later, finds it gone.
 #[cold]
 #[inline(never)]
 pub fn wake(domain: &'static Domain, lock: &Lock) {
     // Cleared before looking: who begins to wait after the look sets it again.
     lock.unset(WAITERS);
+    fence(Ordering::SeqCst);
+    if wake_some(domain, lock) != 0 {
+        lock.set(WAITERS);
+        fence(Ordering::SeqCst);
+        let _ = wake_some(domain, lock);
+    }
+}
+
+/// One look: how many waiters were left behind.
+fn wake_some(domain: &'static Domain, lock: &Lock) -> u32 {
     let first_writer = waiters(domain, lock)
         .filter(|(_, waiting)| waiting.order == Order::Bound && waiting.mode != Mode::R)
         .map(|(_, waiting)| waiting.stamp)
@@ -156,15 +170,13 @@ pub fn wake(domain: &'static Domain, lock: &Lock) {
             Order::Bound if readers_go => is_early_reader(waiting),
             Order::Bound => Some(waiting.stamp) == first_writer,
         };
-        if goes {
+        if goes && obstructors(domain, lock, slot, waiting.mode).next().is_none() {
             (domain.unpark)(domain.thread(slot));
         } else {
             left += 1;
         }
     }
-    if left != 0 {
-        lock.set(WAITERS);
-    }
+    left
 }
 
 /// After a waiter got in: newcomers may overtake again if nobody else is overdue.

@@ -59,6 +59,8 @@ pub enum Word {
     Stop = 19,
     /// Written by `atomfix`: 1 when what it last ended was asleep in the kernel, 0 when it was running.
     Asleep = 20,
+    /// 1 while the engine waits for what comes from outside the program, 0 otherwise.
+    AwaitsOutside = 21,
     /// Bytes of the engine's memory in use.
     EngineBytes = 18,
 }
@@ -115,6 +117,10 @@ pub enum Note {
     PlainLocks = 7,
     /// Addresses are randomized, which could not be switched off: results may differ from run to run.
     RandomAddresses = 8,
+    /// Threads waited for what comes from outside the program.
+    Outside = 9,
+    /// Threads were made by a system call of the program's own.
+    RawThreads = 10,
 }
 
 /// All notes, with what they say to people.
@@ -127,6 +133,8 @@ pub const NOTES: &[(Note, &str)] = &[
     (Note::Revocations, "injected locks were revoked: the plan leaves a deadlock to the runtime"),
     (Note::TooManyThreads, "an execution created more threads than can be explored, and was cut there"),
     (Note::PlainLocks, "robust, priority-protected or process-shared locks are treated as ordinary ones"),
+    (Note::Outside, "the program waits for the world outside: when its answers come is not explored"),
+    (Note::RawThreads, "the program makes threads by system calls of its own: they run outside of control"),
     (Note::RandomAddresses, "address randomization could not be switched off: executions may differ"),
 ];
 

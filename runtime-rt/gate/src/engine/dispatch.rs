@@ -1,12 +1,17 @@
-//! System calls of the program under the restore driver: the kernel hands them to us (Syscall User Dispatch).
+//! System calls of the program: the kernel hands them to us (Syscall User Dispatch), whoever makes them, the C library included.
 //!
-//! Those that leave no trace are passed on; where the kernel writes to the program's memory, that memory is touched
-//! first. All others end the execution: what they do cannot be undone here.
+//! Some are answered here (`answers`); some leave no trace and are passed on; those that other threads may see, or that may
+//! wait, are made by the fiber at a scheduling point (`calls`). Under the restore driver the kernel's state cannot be undone, so
+//! calls that change it end the execution, and the exploration begins anew by forking.
 
-use super::fiber::{Engine, Stop};
+use explorer::target::page::Note;
+
+use super::fiber::{Engine, Stop, uninstall};
 use super::restore::Restorer;
-use crate::sys::call::{Errno, system_call};
+use super::{answers, calls, control};
+use crate::sys::call::{Errno, process, system_call, word};
 use crate::sys::signal::restorer_range;
+use crate::sys::trap;
 
 /// Asks for the program's system calls while a fiber runs. `false` where the kernel cannot do that.
 pub(crate) fn begin(engine: &Engine) -> bool {
@@ -14,7 +19,7 @@ pub(crate) fn begin(engine: &Engine) -> bool {
     const ON: usize = 1;
     let (start, length) = restorer_range();
     // SAFETY: the selector byte is part of the engine, which is never freed.
-    unsafe { system_call(libc::SYS_prctl, [SET, ON, start, length, engine.selector(), 0]) }.is_ok()
+    unsafe { system_call(libc::SYS_prctl, [SET, ON, start, length, engine.active_address(), 0]) }.is_ok()
 }
 
 /// No longer asks.
@@ -24,16 +29,96 @@ pub(crate) fn end() {
     let _ = unsafe { system_call(libc::SYS_prctl, [SET, 0, 0, 0, 0, 0]) };
 }
 
-/// Makes the system call that the program wanted, in its stead, or ends the execution. The call's result.
-pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> isize {
-    if let libc::SYS_exit | libc::SYS_exit_group = number {
+/// How a call goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is done: this is its result.
+    Done(isize),
+    /// The fiber makes it, outside of the handler.
+    ByFiber,
+    /// The code itself makes it, past us: it may return twice, on another stack.
+    Past,
+    /// It is the return from a handler of the program's.
+    Return,
+}
+
+/// Decides on the system call that the program wanted, or ends the execution.
+pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Verdict {
+    if let libc::SYS_exit_group = number {
         let status = i32::try_from(arguments[0] & 0xff).unwrap_or(0);
         engine.leave_for_good(Stop::Exited(status));
     }
-    let Some(written) = traceless(number, &arguments) else {
+    if let Some(result) = answers::answer(engine, number, &arguments) {
+        return Verdict::Done(result);
+    }
+    if let Some(written) = traceless(number, &arguments) {
+        touch(&engine.restorer, written);
+        return Verdict::Done(pass(number, arguments));
+    }
+    let modelled =
+        matches!(number, libc::SYS_sched_yield | libc::SYS_nanosleep | libc::SYS_clock_nanosleep | libc::SYS_exit | libc::SYS_futex);
+    if engine.restorer.is_protecting() && !modelled {
         engine.leave_for_good(Stop::NeedFork(name(number)));
-    };
-    touch(&engine.restorer, written);
+    }
+    if trap::is_possible() && calls::is_seen(number, &arguments) {
+        return Verdict::ByFiber;
+    }
+    irregular(engine, number, &arguments).unwrap_or_else(|| Verdict::Done(pass(number, arguments)))
+}
+
+/// Calls that do not simply return.
+fn irregular(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> Option<Verdict> {
+    match number {
+        libc::SYS_rt_sigreturn => Some(Verdict::Return),
+        libc::SYS_execve | libc::SYS_execveat => {
+            control::note(Note::Forks);
+            engine.leave_for_good(Stop::Exited(0))
+        }
+        libc::SYS_fork => Some(Verdict::Done(fork(number, *arguments))),
+        libc::SYS_clone if arguments[1] == 0 && arguments[0] & word(libc::CLONE_VM) == 0 => Some(Verdict::Done(fork(number, *arguments))),
+        libc::SYS_vfork | libc::SYS_clone | libc::SYS_clone3 => {
+            let thread = number == libc::SYS_clone && arguments[0] & word(libc::CLONE_THREAD) != 0;
+            control::note(if thread { Note::RawThreads } else { Note::Forks });
+            Some(Verdict::Past)
+        }
+        libc::SYS_kill | libc::SYS_tkill | libc::SYS_tgkill => own_signal(number, arguments).map(|signal| {
+            // The thread that the C library means sleeps, or is not there: it is the fiber that gets the signal.
+            Verdict::Done(crate::interpose::process::take_signal(engine, signal) as isize)
+        }),
+        libc::SYS_rt_sigaction if matches!(i32::try_from(arguments[0]), Ok(libc::SIGSYS | libc::SIGXCPU)) => Some(Verdict::Done(0)),
+        libc::SYS_rt_sigaction => {
+            if arguments[1] != 0 {
+                control::note(Note::Signals);
+            }
+            None
+        }
+        _ => None,
+    }
+}
+
+/// The signal that a call sends to the program itself.
+fn own_signal(number: libc::c_long, arguments: &[usize; 6]) -> Option<i32> {
+    let [first, second, third, ..] = *arguments;
+    let own = process();
+    match number {
+        libc::SYS_tgkill if first == own => i32::try_from(third).ok(),
+        libc::SYS_kill if first == own || first == 0 => i32::try_from(second).ok(),
+        libc::SYS_tkill => i32::try_from(second).ok(),
+        _ => None,
+    }
+}
+
+fn fork(number: libc::c_long, arguments: [usize; 6]) -> isize {
+    control::note(Note::Forks);
+    let child = pass(number, arguments);
+    if child == 0 {
+        end();
+        uninstall();
+    }
+    child
+}
+
+fn pass(number: libc::c_long, arguments: [usize; 6]) -> isize {
     // SAFETY: the program's own call, as it made it.
     match unsafe { system_call(number, arguments) } {
         Ok(value) => value.cast_signed(),
@@ -54,21 +139,15 @@ fn touch(restorer: &Restorer, written: Written) {
 fn traceless(number: libc::c_long, arguments: &[usize; 6]) -> Option<Written> {
     let at = |index: usize, length: usize| Some(Some((arguments[index], length)));
     match number {
-        libc::SYS_write | libc::SYS_writev | libc::SYS_pwrite64 if matches!(arguments[0], 1 | 2) => Some(None),
+        libc::SYS_write | libc::SYS_writev if super::output::is_kept(i32::try_from(arguments[0]).unwrap_or(-1)) => Some(None),
         libc::SYS_fstat => at(1, size_of::<libc::stat>()),
         libc::SYS_newfstatat => at(2, size_of::<libc::stat>()),
         libc::SYS_ioctl if arguments[1] == 0x5401 => at(2, 64),
-        libc::SYS_getpid | libc::SYS_gettid | libc::SYS_getppid | libc::SYS_getuid | libc::SYS_geteuid | libc::SYS_sched_yield => {
-            Some(None)
-        }
-        libc::SYS_clock_gettime => at(1, size_of::<libc::timespec>()),
-        libc::SYS_getrandom => at(0, arguments[1]),
-        libc::SYS_rt_sigprocmask if arguments[1] == 0 => at(2, 8),
+        libc::SYS_getpid | libc::SYS_getppid | libc::SYS_getuid | libc::SYS_geteuid => Some(None),
         libc::SYS_lseek if matches!(arguments[0], 1 | 2) => Some(None),
         libc::SYS_sched_getaffinity => at(2, arguments[1]),
         libc::SYS_uname => at(0, size_of::<libc::utsname>()),
         libc::SYS_sysinfo => at(0, size_of::<libc::sysinfo>()),
-        libc::SYS_futex if arguments[1] & 0x7f == 1 => Some(None),
         _ => None,
     }
 }
@@ -85,13 +164,11 @@ fn name(number: libc::c_long) -> &'static str {
         libc::SYS_clone | libc::SYS_clone3 | libc::SYS_fork | libc::SYS_vfork | libc::SYS_execve | libc::SYS_wait4 => {
             "the program starts processes"
         }
-        libc::SYS_rt_sigaction | libc::SYS_rt_sigprocmask | libc::SYS_kill | libc::SYS_tgkill | libc::SYS_sigaltstack => {
-            "the program uses signals"
-        }
+        libc::SYS_rt_sigaction | libc::SYS_kill | libc::SYS_tgkill | libc::SYS_tkill => "the program uses signals",
         libc::SYS_socket | libc::SYS_connect | libc::SYS_bind | libc::SYS_pipe2 | libc::SYS_pipe | libc::SYS_socketpair => {
             "the program uses sockets or pipes"
         }
-        libc::SYS_futex => "the program waits in the kernel",
+        libc::SYS_eventfd2 | libc::SYS_epoll_create1 | libc::SYS_poll => "the program waits for descriptors",
         _ => "the program makes system calls that cannot be undone",
     }
 }

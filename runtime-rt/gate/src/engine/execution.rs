@@ -17,6 +17,7 @@ use model::report::FailureKind;
 use super::control;
 use super::failure::{Failed, deadlock, has_lock_cycle};
 use super::fiber::{Engine, Fiber, Routine, Stop};
+use super::outside::{self, Patience};
 use crate::gate::ask::Ask;
 use crate::gate::model::Life;
 use crate::sys::switch::{StackPointer, prepare};
@@ -138,6 +139,8 @@ fn begin(engine: &Engine) {
     engine.shadow.borrow_mut().begin();
     engine.recorder.borrow_mut().begin();
     engine.fibers.borrow_mut().clear();
+    engine.entropy.set(0);
+    control::set(Word::AwaitsOutside, 0);
     add_fiber(engine, engine.initial, None);
 }
 
@@ -197,15 +200,19 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
 
 /// Who can go on; when nobody can, whoever can be freed. `Err` when the execution is over.
 fn enabled(engine: &Engine) -> Result<ThreadSet, Ended> {
-    let mut model = engine.model.borrow_mut();
     loop {
-        let enabled = model.enabled();
+        let enabled = engine.model.borrow_mut().enabled();
         if !enabled.is_empty() {
             return Ok(enabled);
         }
-        if model.threads.iter().all(|thread| thread.life != Life::Alive) {
+        if engine.model.borrow().threads.iter().all(|thread| thread.life != Life::Alive) {
             return Err(Ended::Passed);
         }
+        let outside = outside::is_awaited(engine);
+        if outside && outside::wait(engine, Patience::Short) {
+            continue;
+        }
+        let mut model = engine.model.borrow_mut();
         if model.free_timeouts() || model.let_time_pass() {
             continue;
         }
@@ -218,7 +225,12 @@ fn enabled(engine: &Engine) -> Result<ThreadSet, Ended> {
             control::note(Note::Signals);
             return Err(Ended::Passed);
         }
-        return Err(Ended::Failed(deadlock(&model)));
+        let failed = deadlock(&model);
+        drop(model);
+        if outside && failed.kind != FailureKind::DeadlockLock && outside::wait(engine, Patience::Endless) {
+            continue;
+        }
+        return Err(Ended::Failed(failed));
     }
 }
 
@@ -253,6 +265,7 @@ pub(crate) fn create(engine: &Engine, routine: Routine) -> Option<(ThreadId, lib
 }
 
 fn add_fiber(engine: &Engine, lender: super::lenders::Lender, routine: Option<Routine>) {
+    let mask = engine.fibers.borrow().get(engine.current().index()).map_or(0, |creator| creator.mask.get());
     // SAFETY: a parked thread's free stack, or the initial thread's below our caller in `start`.
     let stack: StackPointer = unsafe { prepare(lender.stack, entry) };
     engine.fibers.borrow_mut().push(Box::new(Fiber {
@@ -263,6 +276,7 @@ fn add_fiber(engine: &Engine, lender: super::lenders::Lender, routine: Option<Ro
         result: Cell::new(core::ptr::null_mut()),
         forgotten: Cell::new(false),
         accesses: Cell::new(0),
+        mask: Cell::new(mask),
         call_site: Cell::new(None),
         last_site: Cell::new(None),
         base: lender.stack,

@@ -88,7 +88,9 @@ pub(crate) fn deadlock(model: &Model) -> Failed {
     let details = waiting.iter().map(|&thread| describe(model, thread)).collect();
     let cycle = waiting.iter().find(|&&thread| in_lock_cycle(model, thread)).copied();
     let asks = |wanted: fn(&Ask) -> bool| waiting.iter().find(|&&thread| wanted(&model.threads[thread.index()].request.ask)).copied();
-    let peers = asks(|ask| matches!(ask, Ask::Waiting { .. } | Ask::SemWait { .. } | Ask::BarrierLeave { .. } | Ask::FutexReturn { .. }));
+    let peers = asks(|ask| {
+        matches!(ask, Ask::Waiting { .. } | Ask::Call { .. } | Ask::SemWait { .. } | Ask::BarrierLeave { .. } | Ask::FutexReturn { .. })
+    });
     let spinner = waiting.iter().find(|&&thread| model.is_spinning(thread)).copied();
     let (kind, thread, message) = if let Some(thread) = cycle {
         (FailureKind::DeadlockLock, Some(thread), "threads wait for locks in a cycle")
@@ -96,6 +98,8 @@ pub(crate) fn deadlock(model: &Model) -> Failed {
         (FailureKind::Livelock, Some(thread), "a thread spins on something that nobody is left to change")
     } else if peers.is_some_and(|thread| signalled_in_vain(model, thread)) {
         (FailureKind::LostWakeUp, peers, "a thread waits for a signal that came before the wait")
+    } else if peers.is_some_and(|thread| matches!(model.threads[thread.index()].request.ask, Ask::Call { .. })) {
+        (FailureKind::DeadlockCondition, peers, "a thread waits in a system call for what nobody is left to do")
     } else if peers.is_some() {
         (FailureKind::DeadlockCondition, peers, "a thread waits for a signal that nobody is left to give")
     } else if let Some(thread) = asks(|ask| !matches!(ask, Ask::Join { .. })) {
@@ -157,6 +161,7 @@ fn describe(model: &Model, thread: ThreadId) -> String {
         Ask::SemWait { .. } => format!("{thread} waits for semaphore{object}{at}"),
         Ask::BarrierLeave { .. } => format!("{thread} waits at barrier{object}{at}"),
         Ask::FutexReturn { .. } => format!("{thread} waits for the value at{object} to change{at}"),
+        Ask::Call { ready, .. } => format!("{thread} waits {ready}{at}"),
         Ask::AwaitSignal => format!("{thread} waits for a signal from outside{at}"),
         Ask::Acquire { .. } => format!("{thread} waits for an injected lock{held}{at}"),
         Ask::OnceEnter { .. } => format!("{thread} waits for a once routine{object}{at}"),

@@ -57,6 +57,8 @@ pub(crate) struct Fiber {
     pub(crate) accesses: Cell<u64>,
     /// Where its next modelled call stands.
     pub(crate) call_site: Cell<Option<SiteKey>>,
+    /// Signals that it blocks, as a set of bits.
+    pub(crate) mask: Cell<u64>,
     /// The last site it passed.
     pub(crate) last_site: Cell<Option<SiteKey>>,
     /// The end of its stack: where it began.
@@ -108,8 +110,9 @@ pub(crate) struct Engine {
     home: Cell<StackPointer>,
     /// Who runs, or ran last.
     current: Cell<ThreadId>,
-    /// Whether a fiber runs: whether interposed functions are called by the program, not by the engine.
-    active: Cell<bool>,
+    /// Whether a fiber runs: whether interposed functions are called by the program, not by the engine. In memory that is the
+    /// process's own: children that the program forks would share the engine's.
+    active: &'static Cell<bool>,
     /// Whose TLS block is in place.
     tls: Cell<TlsBase>,
     /// By `ThreadId`.
@@ -127,6 +130,8 @@ pub(crate) struct Engine {
     pub(crate) restorer: Restorer,
     /// Why the fiber that ran last stopped.
     stop: RefCell<Stop>,
+    /// Where the execution's random numbers have got to.
+    pub(crate) entropy: Cell<u64>,
     /// What the model answers to the request of the fiber that runs next.
     reply: Cell<i32>,
 }
@@ -153,14 +158,14 @@ pub(crate) fn uninstall() {
 
 impl Engine {
     /// Makes the engine and keeps it for ever.
-    pub(crate) fn install(main: Main, initial: Lender) -> &'static Self {
+    pub(crate) fn install(main: Main, initial: Lender, active: &'static Cell<bool>) -> &'static Self {
         let engine = Box::leak(Box::new(Self {
             main,
             initial,
             own_stack: Cell::new(0),
             home: Cell::new(StackPointer(0)),
             current: Cell::new(ThreadId(0)),
-            active: Cell::new(false),
+            active,
             tls: Cell::new(initial.tls),
             fibers: RefCell::default(),
             lenders: RefCell::default(),
@@ -169,6 +174,7 @@ impl Engine {
             recorder: RefCell::default(),
             restorer: Restorer::default(),
             stop: RefCell::default(),
+            entropy: Cell::new(0),
             reply: Cell::new(0),
         }));
         ENGINE.store(engine, Relaxed);
@@ -188,7 +194,7 @@ impl Engine {
     }
 
     /// The byte that tells whether a fiber runs: 1 dispatches system calls to us, 0 lets them through.
-    pub(crate) fn selector(&self) -> usize {
+    pub(crate) fn active_address(&self) -> usize {
         self.active.as_ptr().expose_provenance()
     }
 
@@ -269,6 +275,8 @@ impl Engine {
     pub(crate) fn request(&self, me: ThreadId, request: Request) -> i32 {
         let circle = self.with_current(|fiber| fiber.circle.borrow_mut().take());
         {
+            // The model asks the kernel what calls would wait for.
+            let ran = self.suspend();
             let mut model = self.model.borrow_mut();
             model.publish(me, request);
             if let Some(time_may_end_it) = circle {
@@ -276,8 +284,11 @@ impl Engine {
             }
             if model.is_alone() && circle.is_none() && may_be_silent(request.ask) && model.enabled().contains(me) {
                 // Nobody else lives: no choice, nothing for a schedule to say.
-                return model.perform(me, &mut |_| 0).result;
+                let result = model.perform(me, &mut |_| 0).result;
+                self.go_on(ran);
+                return result;
             }
+            self.go_on(ran);
         }
         self.leave(Stop::Point)
     }

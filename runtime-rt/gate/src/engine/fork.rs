@@ -9,6 +9,7 @@ use explorer::target::page::{Phase, Word};
 use model::report::FailureKind;
 
 use super::control;
+use super::dispatch;
 use super::execution::{self, Ended};
 use super::failure::Failed;
 use super::fiber::Engine;
@@ -22,6 +23,8 @@ pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) 
     let result: Box<RefCell<Option<Ended>>> = Box::default();
     match fork() {
         0 => {
+            // Not inherited; where it is missing, calls pass unseen, as has been said.
+            let _ = dispatch::begin(engine);
             let ended = execution::execute(engine, strategy, limit);
             *result.borrow_mut() = Some(ended);
             call::exit_process(0)

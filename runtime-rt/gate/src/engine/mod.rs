@@ -2,12 +2,15 @@
 //!
 //! From start to end: `start` takes over before `main`; `control` is the page shared with the `atomfix` process; `lenders`
 //! are parked threads that lend their TLS blocks and stacks; `fiber` is a program thread on a lent stack; `execution` runs
-//! one execution; `explore` runs them all, by a `driver`: forking (`fork`) or restoring (`restore`, with
-//! `dispatch` for system calls); `failure` says what went wrong, `circle` finds
+//! one execution; `explore` runs them all, by a `driver`: forking (`fork`) or restoring (`restore`); `dispatch`
+//! gets the program's system calls, which `answers` answers itself and `calls` makes at scheduling points, with `outside` for
+//! what the world has to say; `failure` says what went wrong, `circle` finds
 //! spin loops, `output` keeps what the program prints.
 //! `arena` is the engine's memory, `heap` the program's.
 
+pub(crate) mod answers;
 pub(crate) mod arena;
+pub(crate) mod calls;
 pub(crate) mod circle;
 pub(crate) mod control;
 pub(crate) mod dispatch;
@@ -20,6 +23,7 @@ pub(crate) mod fork;
 pub(crate) mod heap;
 pub(crate) mod lenders;
 pub(crate) mod output;
+pub(crate) mod outside;
 pub(crate) mod restore;
 pub(crate) mod signals;
 pub(crate) mod start;

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-use crate::sys::call;
+use crate::sys::{call, poll};
 
 /// Our own descriptor of the file that standard output and error go to. -1: none, as the C library says it.
 static FILE: AtomicI32 = AtomicI32::new(-1);
@@ -18,6 +18,11 @@ pub(crate) fn keep() {
     if let Ok(descriptor) = call::duplicate(1) {
         FILE.store(descriptor, Relaxed);
     }
+}
+
+/// Whether what is written to a descriptor goes there.
+pub(crate) fn is_kept(descriptor: i32) -> bool {
+    matches!(descriptor, 1 | 2) && poll::identity(descriptor) == poll::identity(FILE.load(Relaxed))
 }
 
 /// Empties it, if there is anything in it.

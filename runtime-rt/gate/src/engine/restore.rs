@@ -52,6 +52,11 @@ impl Restorer {
         Ok(())
     }
 
+    /// Whether memory is protected, so that this driver is in use.
+    pub(crate) fn is_protecting(&self) -> bool {
+        self.regions.try_borrow().is_ok_and(|regions| !regions.is_empty())
+    }
+
     /// Undoes `snapshot`, with memory as it was then.
     pub(crate) fn release(&self) {
         self.put_back();

@@ -9,13 +9,14 @@ use explorer::target::page::Word;
 use model::ids::{SiteKey, ThreadId};
 use model::report::FailureKind;
 
+use super::control;
+use super::dispatch::{self, Verdict};
 use super::failure::Failed;
 use super::fiber::{Stop, installed, running};
-use super::{control, dispatch};
-use crate::sys::memory::{Sharing, map};
-use crate::sys::signal;
+use crate::sys::{signal, trap};
 
-const STACK_BYTES: usize = 1 << 16;
+/// Bytes of the stack that handlers run on.
+pub(crate) const STACK_BYTES: usize = 1 << 16;
 
 const DEADLY: [(i32, &str); 6] = [
     (libc::SIGSEGV, "SIGSEGV"),
@@ -29,11 +30,11 @@ const DEADLY: [(i32, &str); 6] = [
 /// What `atomfix` sends when nothing moves.
 const HUNG: i32 = libc::SIGXCPU;
 
-/// Installs the handlers.
-pub(crate) fn install() {
-    let Ok(stack) = map(STACK_BYTES, Sharing::Shared) else { return };
+/// Installs the handlers. Their stack begins at this address: memory that is never write-protected, and that children which
+/// the program forks have a copy of.
+pub(crate) fn install(stack: usize) {
     let stack = libc::stack_t { ss_sp: core::ptr::with_exposed_provenance_mut(stack), ss_flags: 0, ss_size: STACK_BYTES };
-    // SAFETY: the stack is mapped and never unmapped.
+    // SAFETY: the caller vouches for the stack.
     unsafe { libc::sigaltstack(&raw const stack, core::ptr::null_mut()) };
     for (signal, _) in DEADLY {
         signal::install(signal, on_signal);
@@ -84,13 +85,16 @@ extern "C" fn on_hang(_: i32, _: *mut libc::siginfo_t, _: *mut c_void) {
 /// That nothing moved.
 pub(crate) fn hung(thread: Option<ThreadId>, site: Option<SiteKey>) -> Failed {
     let message = match control::get(Word::Asleep) {
+        _ if control::get(Word::AwaitsOutside) != 0 => {
+            "the program waits for something outside of it, which did not come within the time limit"
+        }
         0 => "the program neither ended nor reached a scheduling point within the time limit",
-        _ => "the program blocks in a system call, which other threads of it cannot end: blocking calls are not explored",
+        _ => "the program blocks in a system call that is not explored, which other threads of it cannot end",
     };
     Failed::new(FailureKind::StepLimit, thread, site, message)
 }
 
-/// A system call of the program, under the restore driver.
+/// A system call of the program.
 extern "C" fn on_system_call(_: i32, _: *mut libc::siginfo_t, context: *mut c_void) {
     let Some(engine) = running() else { control::broken("a system call of the engine's own was caught") };
     engine.suspend();
@@ -102,7 +106,18 @@ extern "C" fn on_system_call(_: i32, _: *mut libc::siginfo_t, context: *mut c_vo
     };
     let arguments = [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX, libc::REG_R10, libc::REG_R8, libc::REG_R9].map(argument);
     const RAX: usize = libc::REG_RAX.cast_unsigned() as usize;
-    let result = dispatch::handle(engine, registers[RAX], arguments);
-    registers[RAX] = result as i64;
-    engine.go_on(true);
+    const RIP: usize = libc::REG_RIP.cast_unsigned() as usize;
+    let address = |value: usize| (value as u64).cast_signed();
+    match dispatch::handle(engine, registers[RAX], arguments) {
+        Verdict::Done(result) => registers[RAX] = result as i64,
+        Verdict::ByFiber => trap::land(registers),
+        Verdict::Past => {
+            let then = usize::try_from(registers[RIP].cast_unsigned()).unwrap_or(0);
+            registers[RIP] = address(signal::past(then));
+        }
+        Verdict::Return => registers[RIP] = address(signal::returning()),
+    }
+    if installed().is_some() {
+        engine.go_on(true);
+    }
 }

@@ -1,5 +1,6 @@
 //! Taking over before `main`: constructors have run, no thread of the program has been created.
 
+use core::cell::Cell;
 use core::ffi::c_void;
 
 use explorer::target::page::{Note, Phase, Word};
@@ -43,7 +44,10 @@ extern "C" fn __libc_start_main(
     )
 }
 
+/// The engine's own private memory: the flag that tells whether a fiber runs, the stack for signals, the engine's stack.
 const ENGINE_STACK: usize = 1 << 20;
+const FLAG_BYTES: usize = 4096;
+const OWN_BYTES: usize = FLAG_BYTES + signals::STACK_BYTES + ENGINE_STACK;
 
 extern "C" fn gated_main(count: i32, arguments: *mut *mut libc::c_char, environment: *mut *mut libc::c_char) -> i32 {
     let address = MAIN.load(core::sync::atomic::Ordering::Relaxed);
@@ -83,14 +87,17 @@ fn take_over(main: Main) -> ! {
     grow_stack(stack);
     // SAFETY: asks for the caller's own identity.
     let identity = unsafe { libc::pthread_self() };
-    Engine::install(main, Lender { tls: tls_base(), stack, task: 0, identity });
+    let Ok(own) = map(OWN_BYTES, Sharing::Private) else { control::broken("no memory for the engine's stack") };
+    let active: *const Cell<bool> = core::ptr::with_exposed_provenance(own);
+    // SAFETY: the far end of the stack that was just mapped, zeroed, and never unmapped; this one thread alone accesses it.
+    let active = unsafe { &*active };
+    Engine::install(main, Lender { tls: tls_base(), stack, task: 0, identity }, active);
     if crate::interpose::threads::created_early() {
         control::note(Note::EarlyThread);
     }
-    let Ok(own) = map(ENGINE_STACK, Sharing::Private) else { control::broken("no memory for the engine's stack") };
     let mut nowhere = StackPointer(0);
     // SAFETY: the end of a stack that was just mapped.
-    let engine = unsafe { prepare(own + ENGINE_STACK, on_own_stack) };
+    let engine = unsafe { prepare(own + OWN_BYTES, on_own_stack) };
     // SAFETY: it was just prepared.
     unsafe { swap(&raw mut nowhere, engine) };
     control::broken("the engine came to an end")
@@ -109,7 +116,7 @@ extern "C" fn on_own_stack() -> ! {
     let here = 0_u8;
     engine.own_stack.set((&raw const here).expose_provenance());
     crate::interpose::look_up_all();
-    signals::install();
+    signals::install(engine.active_address() + FLAG_BYTES);
     match control::setup() {
         Some(setup) => explore::explore(engine, &setup),
         None => {

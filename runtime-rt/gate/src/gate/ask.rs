@@ -6,6 +6,7 @@ use model::pair::Rw;
 
 use super::injected::Hold;
 use super::lock::LockKind;
+use super::readiness::Readiness;
 
 /// Whether a wait has an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +80,8 @@ pub(crate) enum Ask {
     SendSignal { to: ThreadId, signal: i32 },
     /// Wait for one.
     AwaitSignal,
+    /// Make a system call that others may see, or that waits for them.
+    Call { ready: Readiness, until: Until },
     /// Take an injected lock.
     Acquire { hold: Hold },
     /// Let others run.

@@ -1,7 +1,7 @@
 //! The gate: what a thread may do at a scheduling point.
 //!
 //! In reading order: synchronization objects (`lock`, `waiting`, `injected`) and where they are found (`objects`); what a
-//! thread asks for (`ask`); the model of all of it, which says who is enabled (`model`) and performs events (`perform`); which plain
+//! thread asks for (`ask`, with `readiness` for system calls); the model of all of it, which says who is enabled (`model`) and performs events (`perform`); which plain
 //! accesses are scheduling points (`shadow`).
 //!
 //! All of this is plain data and functions, tested without fibers.
@@ -12,5 +12,6 @@ pub(crate) mod lock;
 pub(crate) mod model;
 pub(crate) mod objects;
 pub(crate) mod perform;
+pub(crate) mod readiness;
 pub(crate) mod shadow;
 pub(crate) mod waiting;

@@ -16,6 +16,7 @@ use super::ask::{Ask, Nanoseconds, Request, Until};
 use super::injected::Holds;
 use super::lock::{Lock, LockKind};
 use super::objects::{Objects, State};
+use super::readiness::Readiness;
 use super::waiting::{Barrier, Condition, Once};
 
 /// Where virtual time begins, so that the wall clock shows a plausible date.
@@ -80,6 +81,10 @@ pub(crate) struct Model {
     pub(crate) revoked: u64,
     /// Who is ending the process.
     pub(super) exiting: Option<ThreadId>,
+    /// How many system calls were made that others may see.
+    pub(super) calls: u64,
+    /// Nobody could go on, so that what comes from outside counts until the next step.
+    pub(super) open_to_outside: bool,
 }
 
 impl Model {
@@ -93,6 +98,8 @@ impl Model {
         self.changes = 0;
         self.living = 1;
         self.exiting = None;
+        self.calls = 0;
+        self.open_to_outside = false;
         self.leaps = 0;
         self.revoked = 0;
         self.announce();
@@ -128,6 +135,24 @@ impl Model {
     /// Whether any thread waits for a signal, which may come from outside.
     pub(crate) fn awaits_signal(&self) -> bool {
         self.threads.iter().any(|thread| thread.life == Life::Alive && thread.request.ask == Ask::AwaitSignal)
+    }
+
+    /// How many system calls were made that others may see.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// What threads wait for in system calls.
+    pub(crate) fn awaited(&self) -> impl Iterator<Item = Readiness> + '_ {
+        self.threads.iter().filter(|thread| thread.life == Life::Alive).filter_map(|thread| match thread.request.ask {
+            Ask::Call { ready, .. } => Some(ready),
+            _ => None,
+        })
+    }
+
+    /// When nobody is enabled: what comes from outside may free threads, up to the next step.
+    pub(crate) fn open_to_outside(&mut self) {
+        self.open_to_outside = true;
     }
 
     /// Whether the thread has ended.
@@ -349,7 +374,7 @@ impl Model {
             Ask::FutexReturn { .. } => on(EventKind::FutexReturn),
             Ask::FutexWake { .. } => on(EventKind::FutexWake),
             Ask::AwaitSignal if entry.signal.is_none() => (EventKind::Waiting, None, None),
-            Ask::SendSignal { .. } | Ask::AwaitSignal => (EventKind::External, None, None),
+            Ask::SendSignal { .. } | Ask::AwaitSignal | Ask::Call { .. } => (EventKind::External, None, None),
             Ask::Acquire { hold } => {
                 let range = Range { address: hold.lock, length: INJECTED_BYTES };
                 (EventKind::Acquire { mode: hold.mode }, Some(range), None)
@@ -377,6 +402,7 @@ impl Model {
             Ask::OnceEnter { .. } => !matches!(state(entry.object), Some(State::Once(Once::Running(by))) if *by != thread),
             Ask::Join { child } => self.threads.get(child.index()).is_none_or(|child| child.life == Life::Ended),
             Ask::Acquire { hold } => self.holds.can_acquire(thread, hold.lock, hold.mode),
+            Ask::Call { ready, .. } => self.is_ready(ready),
             _ => true,
         }
     }
@@ -390,7 +416,20 @@ impl Model {
         match self.pending[thread.index()].map(|event| event.kind) {
             Some(EventKind::Waiting) | None => false,
             Some(EventKind::WaitTimeout | EventKind::LockTimeout) => entry.timed_out_at.is_none_or(|at| at != others()),
-            Some(_) => self.is_free(thread),
+            Some(_) => {
+                // A call that has a time limit may give up, but only once until others change something.
+                let may_end = || matches!(entry.request.ask, Ask::Call { until: Until::Deadline(_), .. });
+                self.is_free(thread) || (may_end() && entry.timed_out_at.is_none_or(|at| at != others()))
+            }
+        }
+    }
+
+    /// Whether a system call would not have to wait.
+    pub(super) fn is_ready(&self, ready: Readiness) -> bool {
+        match ready {
+            Readiness::Calls { known } => self.calls != known,
+            Readiness::Outside(_) if !self.open_to_outside => false,
+            _ => ready.holds(),
         }
     }
 }
@@ -408,6 +447,7 @@ fn waits_for_peers(ask: Ask) -> bool {
             | Ask::BarrierLeave { .. }
             | Ask::FutexReturn { .. }
             | Ask::Sleep { .. }
+            | Ask::Call { .. }
     )
 }
 

@@ -24,6 +24,7 @@ impl Model {
     pub(crate) fn perform(&mut self, thread: ThreadId, pick: &mut dyn FnMut(&Pick<'_>) -> u32) -> Performed {
         let event = self.event_of(thread);
         let Thread { request, object, mutex, .. } = self.threads[thread.index()];
+        let mut in_vain = false;
         let result = match (request.ask, object, event.kind) {
             (_, _, EventKind::WaitTimeout) => {
                 if let Some(condition) = object {
@@ -99,13 +100,23 @@ impl Model {
                 self.holds.acquire(hold);
                 0
             }
+            (Ask::Call { ready, .. }, _, _) => {
+                in_vain = !self.is_ready(ready);
+                if in_vain {
+                    self.time_out(thread)
+                } else {
+                    self.calls += 1;
+                    0
+                }
+            }
             (Ask::Sleep { span }, _, _) => {
                 self.advance(span);
                 0
             }
             _ => 0,
         };
-        if changes_state(event.kind) {
+        self.open_to_outside = false;
+        if changes_state(event.kind) && !in_vain {
             self.changes += 1;
             self.threads[thread.index()].own_changes += 1;
         }
@@ -119,6 +130,7 @@ impl Model {
         if let Ask::Waiting { until: Until::Deadline(at), .. }
         | Ask::Lock { until: Until::Deadline(at), .. }
         | Ask::SemWait { until: Until::Deadline(at), .. }
+        | Ask::Call { until: Until::Deadline(at), .. }
         | Ask::FutexReturn { until: Until::Deadline(at), .. } = entry.request.ask
         {
             self.clock = self.clock.max(Nanoseconds(at.0.saturating_sub(EPOCH.0)));

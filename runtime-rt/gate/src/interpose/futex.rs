@@ -1,7 +1,7 @@
-//! Futexes, as C++20's `wait`, `latch`, `barrier` and semaphores use them, by way of `syscall`.
+//! Futexes, as C++20's `wait`, `latch`, `barrier` and semaphores use them, by way of `syscall`, or by instructions of their own
+//! (`engine::calls`).
 //!
-//! Other system calls made this way pass through. Not handled: operations on futexes other than waiting and waking, and
-//! relative time-outs are taken for absolute ones where the difference does not matter to a schedule.
+//! Other system calls made this way pass through. Not handled: operations on futexes other than waiting, waking and moving waiters.
 
 use core::ffi::{c_int, c_long};
 
@@ -10,6 +10,7 @@ use model::event::Range;
 use super::{export, peek, span};
 use crate::engine::fiber::{Engine, running};
 use crate::gate::ask::{Ask, Nanoseconds, Until};
+use crate::sys::call::Errno;
 use crate::sys::real::{Real, real};
 
 static SYSCALL: Real = Real::new(c"syscall");
@@ -50,15 +51,16 @@ fn wait(engine: &Engine, address: usize, expected: u32, until: Until) -> c_int {
 }
 
 /// A futex operation of a controlled thread; `None` for what is not modelled.
-fn futex(engine: &Engine, address: usize, operation: usize, value: usize, time: usize) -> Option<c_long> {
+pub(crate) fn perform(engine: &Engine, address: usize, operation: usize, value: usize, time: usize) -> Option<Result<usize, Errno>> {
     match operation & 0x7f {
         operation @ (WAIT | WAIT_BITSET) => match wait(engine, address, number(value), until(engine, operation, time)) {
-            0 => Some(0),
-            error => Some(super::fail(error).into()),
+            0 => Some(Ok(0)),
+            error => Some(Err(Errno(error))),
         },
         WAKE | WAKE_BITSET => {
             let word = Range { address: address as u64, length: 4 };
-            Some(engine.point(Ask::FutexWake { word, count: number(value) }).into())
+            let woken = engine.point(Ask::FutexWake { word, count: number(value) });
+            Some(Ok(usize::try_from(woken).unwrap_or(0)))
         }
         _ => None,
     }
@@ -67,9 +69,12 @@ fn futex(engine: &Engine, address: usize, operation: usize, value: usize, time: 
 export! {
     fn syscall(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long {
         if let Some(engine) = running().filter(|_| number == libc::SYS_futex)
-            && let Some(result) = futex(engine, a, b, c, d)
+            && let Some(result) = perform(engine, a, b, c, d)
         {
-            return result;
+            return match result {
+                Ok(value) => c_long::try_from(value).unwrap_or(c_long::MAX),
+                Err(Errno(error)) => super::fail(error).into(),
+            };
         }
         real!(SYSCALL, fn(c_long, usize, usize, usize, usize, usize, usize) -> c_long, number, a, b, c, d, e, f)
     }

@@ -52,16 +52,21 @@ fn text(pointer: *const c_char) -> String {
 
 /// In a fiber: the thread sends itself a signal.
 pub(super) fn send_to_self(signal: c_int) -> c_int {
-    const HARMLESS: [c_int; 4] = [libc::SIGCHLD, libc::SIGURG, libc::SIGWINCH, libc::SIGCONT];
     match running() {
-        Some(_) if signal == 0 || HARMLESS.contains(&signal) => 0,
-        Some(engine) => {
-            control::note(Note::Signals);
-            let message = crate::engine::signals::message(signal, None);
-            engine.leave_for_good(Stop::Failed(failed(engine, FailureKind::Signal, &message)))
-        }
+        Some(engine) => take_signal(engine, signal),
         None => real!(RAISE, fn(c_int) -> c_int, signal),
     }
+}
+
+/// A signal comes to the running thread.
+pub(crate) fn take_signal(engine: &Engine, signal: c_int) -> c_int {
+    const HARMLESS: [c_int; 4] = [libc::SIGCHLD, libc::SIGURG, libc::SIGWINCH, libc::SIGCONT];
+    if signal == 0 || HARMLESS.contains(&signal) {
+        return 0;
+    }
+    control::note(Note::Signals);
+    let message = crate::engine::signals::message(signal, None);
+    engine.leave_for_good(Stop::Failed(failed(engine, FailureKind::Signal, &message)))
 }
 
 /// What another process does is not explored.

@@ -159,3 +159,17 @@ pub(crate) fn task() -> usize {
     // SAFETY: has no effect.
     unsafe { system_call(libc::SYS_gettid, [0; 6]) }.unwrap_or(0)
 }
+
+/// This process's number.
+pub(crate) fn process() -> usize {
+    // SAFETY: has no effect.
+    unsafe { system_call(libc::SYS_getpid, [0; 6]) }.unwrap_or(0)
+}
+
+/// Sleeps for real.
+pub(crate) fn pause_for(microseconds: u64) {
+    let nanoseconds = i64::try_from(microseconds.min(999_999) * 1000).unwrap_or(0);
+    let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds };
+    // SAFETY: the kernel only reads the time.
+    let _ = unsafe { system_call(libc::SYS_nanosleep, [(&raw const time).expose_provenance(), 0, 0, 0, 0, 0]) };
+}

@@ -3,6 +3,8 @@
 pub(crate) mod call;
 pub(crate) mod maps;
 pub(crate) mod memory;
+pub(crate) mod poll;
 pub(crate) mod real;
 pub(crate) mod signal;
 pub(crate) mod switch;
+pub(crate) mod trap;

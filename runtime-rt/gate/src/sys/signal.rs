@@ -1,7 +1,9 @@
-//! Signal handlers of the engine's own, installed past the C library so that their way back is ours as well.
+//! Signal handlers of the engine's own, installed past the C library so that their way back is ours as well; and the few
+//! instructions from which system calls are never dispatched to us.
 
 use core::arch::naked_asm;
 use core::ffi::c_void;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::call::{system_call, word};
 
@@ -17,15 +19,42 @@ struct Action {
 /// A handler that gets all there is to know.
 pub(crate) type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void);
 
-/// The way back from a handler: the one place from which system calls are never dispatched to us.
+/// Where a call that went past us goes on.
+static GOES_ON: AtomicUsize = AtomicUsize::new(0);
+
+/// Two entries, 16 bytes apart: the way back from a handler; and any one system call, after which code goes on at `GOES_ON`.
 #[unsafe(naked)]
 extern "C" fn way_back() {
-    naked_asm!("mov eax, 15", "syscall", "ud2", "nop", "nop", "nop", "nop", "nop", "nop", "nop")
+    naked_asm!(
+        "mov eax, 15",
+        "syscall",
+        "ud2",
+        ".skip 7, 0x90",
+        "syscall",
+        "jmp qword ptr [rip + {goes_on}]",
+        ".skip 8, 0x90",
+        goes_on = sym GOES_ON,
+    )
 }
+
+const ENTRY: usize = 16;
+const BYTES: usize = 32;
 
 /// Where that is, and how long.
 pub(crate) fn restorer_range() -> (usize, usize) {
-    (way_back as extern "C" fn() as usize, 16)
+    (way_back as extern "C" fn() as usize, BYTES)
+}
+
+/// Where a handler has to let the program go on, so that its system call is made past us and it then goes on at `then`.
+/// That of the next caller takes the place of this one.
+pub(crate) fn past(then: usize) -> usize {
+    GOES_ON.store(then, Relaxed);
+    way_back as extern "C" fn() as usize + ENTRY
+}
+
+/// Where to go on, with the stack pointer at a signal frame, to return from a handler of the program's own.
+pub(crate) fn returning() -> usize {
+    way_back as extern "C" fn() as usize
 }
 
 /// Installs a handler, to be run on the alternate stack, with no signal blocked in it.

@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use model::correlation::{CorrelatedSet, Instance, Kinds, MOST_SETS, Watched};
+use model::correlation::{CorrelatedSet, Instance, Kinds, MOST_MEMBERS, MOST_SETS, Watched};
 use model::ids::{SiteKey, VariableId};
 use model::pair::Rw;
 use model::profile::Evidence;
@@ -93,11 +93,10 @@ pub fn candidates(program: &Program, evidence: &Evidence, thresholds: &Threshold
     let accesses = Accesses::of(program, &variables);
     let exposure = Exposure::of(program, evidence, &variables, &accesses);
     let mined = Mined::of(evidence, &variables);
-    let open = |v: VariableId| exposure.contended.contains(v) && exposure.written.contains(v);
     let mut pairs: Vec<(Strength, VariableId, VariableId)> = mined
         .together
         .keys()
-        .filter(|(x, y, _)| x < y && open(*x) && open(*y))
+        .filter(|(x, y, _)| x < y && offers(&exposure, *x) && offers(&exposure, *y))
         .filter_map(|&(x, y, _)| Some((mined.strength(x, y, thresholds).filter(|found| enough(*found, thresholds))?, x, y)))
         .collect();
     pairs.sort_by_key(|&(strength, x, y)| (std::cmp::Reverse(strength), x, y));
@@ -111,7 +110,10 @@ pub fn candidates(program: &Program, evidence: &Evidence, thresholds: &Threshold
         }
         let group = |place: Option<usize>, v| place.map_or_else(|| BTreeSet::from([v]), |place| groups[place].clone());
         let joint: BTreeSet<VariableId> = group(a, x).union(&group(b, y)).copied().collect();
-        if joint.len() <= thresholds.members && is_clique(&joint, &mined, thresholds) && layout(&joint, &variables).is_some() {
+        if joint.len() <= thresholds.members.min(MOST_MEMBERS)
+            && is_clique(&joint, &mined, thresholds)
+            && layout(&joint, &variables).is_some()
+        {
             groups = groups.into_iter().enumerate().filter(|(n, _)| Some(*n) != a && Some(*n) != b).map(|(_, group)| group).collect();
             groups.push(joint);
         }
@@ -145,45 +147,63 @@ fn kinds(rw: Rw) -> impl Iterator<Item = Kind> {
 
 /// Counts by variable, from those by site.
 struct Mined {
-    /// Accesses on memory that several threads use.
+    /// How often each variable was accessed.
     accesses: BTreeMap<(VariableId, Kind), u64>,
     /// Of the accesses to the first, those near one to the second.
-    together: BTreeMap<(VariableId, VariableId, Kind), u64>,
+    together: BTreeMap<(VariableId, VariableId, Kind), Near>,
+}
+
+/// A count, and on how much it rests.
+#[derive(Clone, Copy, Debug, Default)]
+struct Near {
+    /// As often as that was looked at.
+    looked: u64,
+    /// Scaled to all executions.
+    all: u64,
+}
+
+impl Near {
+    /// Adds a count; a site cannot be near more often than it runs.
+    fn add(&mut self, other: Self, runs: u64) {
+        self.looked = self.looked.saturating_add(other.looked).min(runs);
+        self.all = self.all.saturating_add(other.all).min(runs);
+    }
 }
 
 impl Mined {
     fn of(evidence: &Evidence, variables: &Variables) -> Self {
         // A site that may mean several variables says nothing about any of them.
         let variable = |site: SiteKey| variables.only_of_site(site);
-        let mut near: BTreeMap<(SiteKey, VariableId, Kind), u64> = BTreeMap::new();
+        let mut near: BTreeMap<(SiteKey, VariableId, Kind), Near> = BTreeMap::new();
         let mut accesses: BTreeMap<(VariableId, Kind), u64> = BTreeMap::new();
         for (&site, seen) in &evidence.sites {
             for kind in kinds(seen.rw) {
                 if let Some(v) = variable(site) {
-                    *accesses.entry((v, kind)).or_default() += seen.shared;
+                    *accesses.entry((v, kind)).or_default() += seen.seen;
                 }
             }
         }
-        for (&(first, second), joint) in &evidence.joint {
+        for (&(first, second), joint) in evidence.joint.iter().filter(|((first, second), _)| first != second) {
             let (Some(x), Some(y)) = (variable(first), variable(second)) else { continue };
             let (Some(of_x), Some(of_y)) = (evidence.sites.get(&first), evidence.sites.get(&second)) else { continue };
-            if x == y {
-                continue;
-            }
-            let seen = match (variables.field_of(x), variables.field_of(y)) {
+            let looked = match (variables.field_of(x), variables.field_of(y)) {
+                _ if x == y => continue,
                 (Some((r, a)), Some((s, b))) if r == s && joint.apart == b.cast_signed().wrapping_sub(a.cast_signed()) => joint.aligned,
                 (Some((r, _)), Some((s, _))) if r == s => 0,
                 _ => joint.seen,
             };
+            let looks = evidence.joint.get(&(second, second)).map_or(0, |looks| looks.seen);
+            let all = (u128::from(looked) * u128::from(of_y.seen)).checked_div(u128::from(looks)).unwrap_or_default();
+            let count = Near { looked, all: u64::try_from(all).unwrap_or(u64::MAX) };
             for kind in kinds(of_x.rw).filter(|kind| kinds(of_y.rw).any(|other| other == *kind)) {
-                *near.entry((first, y, kind)).or_default() += seen;
-                *near.entry((second, x, kind)).or_default() += seen;
+                near.entry((first, y, kind)).or_default().add(count, of_x.seen);
+                near.entry((second, x, kind)).or_default().add(count, of_y.seen);
             }
         }
-        let mut together: BTreeMap<(VariableId, VariableId, Kind), u64> = BTreeMap::new();
+        let mut together: BTreeMap<(VariableId, VariableId, Kind), Near> = BTreeMap::new();
         for ((site, other, kind), count) in near {
-            if let (Some(v), Some(seen)) = (variable(site), evidence.sites.get(&site)) {
-                *together.entry((v, other, kind)).or_default() += count.min(seen.shared);
+            if let Some(v) = variable(site) {
+                together.entry((v, other, kind)).or_default().add(count, u64::MAX);
             }
         }
         Self { accesses, together }
@@ -192,9 +212,9 @@ impl Mined {
     /// By reads and by writes, as far as the confidence is enough; failing both, by whichever comes nearest.
     fn strength(&self, x: VariableId, y: VariableId, thresholds: &Thresholds) -> Option<Strength> {
         let one_way = |x, y, kind| {
-            let near = self.together.get(&(x, y, kind)).copied().filter(|&near| near > 0)?;
+            let near = self.together.get(&(x, y, kind)).filter(|near| near.looked > 0)?;
             let all = self.accesses.get(&(x, kind)).copied()?;
-            Some(Strength { support: near, confidence: (near * 100).checked_div(all)?.min(100) })
+            Some(Strength { support: near.looked, confidence: near.all.saturating_mul(100).checked_div(all)?.min(100) })
         };
         let of_kind = |kind| Some(one_way(x, y, kind)?.weaker(one_way(y, x, kind)?));
         let kinds = [Kind::Reads, Kind::Writes].into_iter().filter_map(of_kind);
@@ -252,6 +272,7 @@ fn watch_list(groups: &[BTreeSet<VariableId>], variables: &Variables, program: &
                 };
                 let number = (u16::try_from(number), u8::try_from(member));
                 if let (Some(instance), (Ok(set), Ok(member))) = (instance, number) {
+                    let member = Some(member).filter(|_| members_at(place, group, variables) == 1);
                     watched.push(Watched { site, kinds, set, member, instance });
                 }
             }
@@ -275,6 +296,11 @@ fn accesses_to<'a>(
     })
 }
 
+/// Of how many variables of the set an access to this place may be one.
+fn members_at(place: &Place, group: &BTreeSet<VariableId>, variables: &Variables) -> usize {
+    variables.of_place(place).filter(|v| group.contains(v)).count()
+}
+
 /// How far an access to a field lies behind the beginning of its object.
 fn offset(place: &Place, variables: &Variables, variable: VariableId) -> Option<u32> {
     let offset = match place {
@@ -291,28 +317,56 @@ fn name(group: &BTreeSet<VariableId>, variables: &Variables) -> Option<Correlate
     group.iter().map(named).collect::<Option<BTreeSet<Place>>>().map(CorrelatedSet)
 }
 
-/// Step two: makes a variable of each set that was watched and still is strong enough.
+/// Whether another thread could interfere with a variable.
+fn offers(exposure: &Exposure, variable: VariableId) -> bool {
+    exposure.contended.contains(variable) && exposure.written.contains(variable)
+}
+
+/// What became of the sets that were watched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Joined {
+    /// Those that became variables.
+    pub sets: Vec<Correlated>,
+    /// One line for each of the others.
+    pub left: Vec<String>,
+}
+
+/// Step two: makes a variable of each set that was watched, still is strong enough, and could be interfered with in all its variables.
 #[must_use]
-pub fn join(variables: &mut Variables, evidence: &Evidence, thresholds: &Thresholds) -> Vec<Correlated> {
+pub fn join(program: &Program, variables: &mut Variables, evidence: &Evidence, thresholds: &Thresholds) -> Joined {
+    let mut joined = Joined::default();
+    if evidence.sets.is_empty() {
+        return joined;
+    }
+    let accesses = Accesses::of(program, variables);
+    let exposure = Exposure::of(program, evidence, variables, &accesses);
     let mined = Mined::of(evidence, variables);
-    let mut found: Vec<Correlated> = Vec::new();
-    let known: Vec<(Strength, BTreeSet<VariableId>, &CorrelatedSet, u32)> = evidence
-        .sets
-        .iter()
-        .filter_map(|(set, seen)| {
-            let members = set.0.iter().map(|place| variables.only_of_place(place)).collect::<Option<BTreeSet<_>>>()?;
-            let strength = mined.weakest(&members, thresholds).filter(|strength| members.len() > 1 && enough(*strength, thresholds))?;
-            Some((strength, members, set, seen.runs))
-        })
-        .collect();
-    // Larger sets first: they hold what smaller ones, watched when less was known, do.
-    let mut order: Vec<_> = known.into_iter().collect();
-    order.sort_by_key(|(strength, members, set, _)| (std::cmp::Reverse((members.len(), *strength)), (*set).clone()));
-    for (strength, members, set, runs) in order {
-        if found.iter().all(|other| other.members.is_disjoint(&members)) {
-            let variable = variables.unite(&members);
-            found.push(Correlated { set: set.clone(), variable, members, strength, runs });
+    let mut known: Vec<Correlated> = Vec::new();
+    for (set, seen) in &evidence.sets {
+        // A set of code that has changed since, or whose variables turned out to be one, is none any more.
+        let members = set.0.iter().map(|place| variables.only_of_place(place)).collect::<Option<BTreeSet<_>>>();
+        let Some(members) = members.filter(|members| members.len() > 1) else { continue };
+        match mined.weakest(&members, thresholds) {
+            _ if !members.iter().all(|&v| offers(&exposure, v)) => {}
+            Some(strength) if enough(strength, thresholds) => {
+                let variable = VariableId::new(0);
+                known.push(Correlated { set: set.clone(), variable, members, strength, runs: seen.runs });
+            }
+            strength => joined.left.push(format!("{set} does not count as correlated: {}", weak(strength))),
         }
     }
-    found
+    // What was watched most first, and of that the larger sets: what is known grows from run to run, and so may sets.
+    let weight = |set: &Correlated| (set.runs, set.members.len(), set.strength);
+    known.sort_by(|a, b| weight(b).cmp(&weight(a)).then_with(|| a.set.cmp(&b.set)));
+    for correlated in known {
+        if joined.sets.iter().all(|other| other.members.is_disjoint(&correlated.members)) {
+            let variable = variables.unite(&correlated.members);
+            joined.sets.push(Correlated { variable, ..correlated });
+        }
+    }
+    joined
+}
+
+fn weak(strength: Option<Strength>) -> String {
+    strength.map_or_else(|| "some of its variables were never accessed together".to_owned(), |strength| strength.to_string())
 }

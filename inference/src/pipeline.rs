@@ -90,7 +90,7 @@ impl Inferred {
 #[must_use]
 pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Config) -> Inferred {
     let mut variables = Variables::of(program, evidence);
-    let correlated = correlate::join(&mut variables, evidence, &config.correlation);
+    let correlated = correlate::join(program, &mut variables, evidence, &config.correlation);
     let accesses = Accesses::of(program, &variables);
     let calls = Calls::of(program);
     let summaries = summaries(program, &calls);
@@ -107,7 +107,7 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
         summaries: &summaries,
         exposure: &exposure,
         flows: &flows,
-        correlated: &correlated,
+        correlated: &correlated.sets,
     };
     let mut admission = admit(&facts, config);
     let over_budget = budget::enforce(&facts, config.budget, &mut admission);
@@ -119,6 +119,7 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let mut plan = emit::plan(&facts, &admission, &resolution.placements, &resolution.order, build);
     let statistics = Statistics::of(&facts, &admission, &resolution, &plan);
     let mut findings = findings(&facts, &admission);
+    findings.extend(correlated.left);
     findings.extend(over_budget);
     findings.extend(resolution.program_cycles.iter().map(|cycle| program_cycle(cycle, &locks)));
     let protects: Vec<_> = resolution.order.iter().map(|&variable| variables.get(variable).places.clone()).collect();
@@ -160,7 +161,7 @@ fn certify(program: &Program, plan: &mut Plan, protects: &[BTreeSet<Place>]) -> 
 pub fn check_plan(program: &Program, evidence: &Evidence, plan: &Plan) -> Certificate {
     let mut variables = Variables::of(program, evidence);
     // Whatever thresholds the plan was made with.
-    let _ = correlate::join(&mut variables, evidence, &Thresholds { support: 0, confidence: 0, members: usize::MAX });
+    let _ = correlate::join(program, &mut variables, evidence, &Thresholds { support: 0, confidence: 0, members: usize::MAX });
     let mut by_name: BTreeMap<String, &BTreeSet<Place>> = BTreeMap::new();
     for (_, variable) in variables.iter() {
         by_name.entry(variable.to_string()).or_insert(&variable.places);

@@ -10,12 +10,13 @@
 //! | 8 | 4 | `watc` |
 //! | 12 | 4 | version of this form |
 //! | 16 | 8 | how many entries follow |
-//! | 24 | 16 each | `site u64, offset u32 (all ones: the set has one instance), set u16, member u8, kinds u8 (1 reads, 2 writes)`, by site |
+//! | 24 | 16 each | `site u64, offset u32 (all ones: the set has one instance), set u16, member u8 (255: depends), kinds u8 (1 reads, 2 writes)`, by site |
 //!
 //! Not here: what makes a candidate (`inference::correlate`).
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::ids::SiteKey;
 use crate::program::Place;
@@ -25,8 +26,17 @@ use crate::program::Place;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CorrelatedSet(pub BTreeSet<Place>);
 
-/// How often two sites ran near each other, the first before the second, in one activation or in calls that it made, on memory
-/// that several threads use.
+impl fmt::Display for CorrelatedSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, place) in self.0.iter().enumerate() {
+            write!(f, "{}{place}", if n == 0 { "{" } else { ", " })?;
+        }
+        f.write_str("}")
+    }
+}
+
+/// How often two sites ran near each other, the first before the second, in one activation or in calls that it made, as far as executions
+/// of the second were looked at. For a site with itself: how many were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Joint {
@@ -68,8 +78,8 @@ pub struct Watched {
     pub kinds: Kinds,
     /// Which set, by its place in the list of sets.
     pub set: u16,
-    /// Which of its variables.
-    pub member: u8,
+    /// Which of its variables; `None`: that depends on the address.
+    pub member: Option<u8>,
     /// Which instance.
     pub instance: Instance,
 }
@@ -93,6 +103,9 @@ pub const WATCH_HEADER: usize = 24;
 /// Bytes of one entry.
 pub const WATCH_ENTRY: usize = 16;
 const ONLY: u32 = u32::MAX;
+const DEPENDS: u8 = u8::MAX;
+/// Variables that one set may have.
+pub const MOST_MEMBERS: usize = 64;
 const BEGINNING: [u8; 16] = *b"atomfix\0watc\x01\0\0\0";
 
 /// A watch list as a file. The entries are put in order.
@@ -110,7 +123,7 @@ pub fn encode_watched(watched: &[Watched]) -> Vec<u8> {
         };
         bytes.extend(offset.to_le_bytes());
         bytes.extend(entry.set.to_le_bytes());
-        bytes.extend([entry.member, entry.kinds as u8]);
+        bytes.extend([entry.member.unwrap_or(DEPENDS), entry.kinds as u8]);
     }
     bytes
 }
@@ -138,7 +151,7 @@ pub fn watched_at(bytes: &[u8], index: usize) -> Option<Watched> {
             _ => Kinds::Both,
         },
         set: u16::from_le_bytes(entry[12..14].try_into().ok()?),
-        member: entry[14],
+        member: Some(entry[14]).filter(|&member| member != DEPENDS),
         instance: if offset == ONLY { Instance::Only } else { Instance::Object(offset) },
     })
 }
@@ -149,7 +162,10 @@ mod tests {
 
     #[test]
     fn a_watch_list_reads_back_in_order_of_sites() {
-        let entry = |site, set, instance| Watched { site: SiteKey(site), kinds: Kinds::Writes, set, member: 1, instance };
+        let entry = |site, set, instance| {
+            let member = Some(1).filter(|_| set != 1);
+            Watched { site: SiteKey(site), kinds: Kinds::Writes, set, member, instance }
+        };
         let bytes = encode_watched(&[entry(9, 3, Instance::Object(40)), entry(2, 1, Instance::Only)]);
         assert_eq!(watched_count(&bytes), Some(2));
         assert_eq!(watched_at(&bytes, 0), Some(entry(2, 1, Instance::Only)));

@@ -253,11 +253,11 @@ static QUICK: &[&str] = &[
     "vfprintf", "vprintf",
 ];
 
-/// Whether an external function is known to return soon: by the tables here, or as a part of the C++ library that is inlined, allocates,
-/// formats or throws.
+/// Whether an external function is known to return soon: by the tables here, as an intrinsic of the compiler, or as a part of the C++
+/// library that is inlined, allocates, formats or throws.
 #[must_use]
 pub fn is_quick(name: &str) -> bool {
-    const LIBRARY: [&str; 8] = ["_ZNSt", "_ZNKSt", "_ZSt", "_Zn", "_Zd", "__cxa_", "__clang_", "_Unwind_"];
+    const LIBRARY: [&str; 9] = ["llvm.", "_ZNSt", "_ZNKSt", "_ZSt", "_Zn", "_Zd", "__cxa_", "__clang_", "_Unwind_"];
     lookup(name).is_some() || QUICK.binary_search(&name).is_ok() || LIBRARY.iter().any(|prefix| name.starts_with(prefix))
 }
 
@@ -281,6 +281,6 @@ mod tests {
     #[test]
     fn quick_functions_are_sorted_and_long_ones_are_not_among_them() {
         assert!(QUICK.is_sorted() && QUICK.iter().all(|name| is_quick(name)));
-        assert!(is_quick("memcpy") && is_quick("_Znwm") && !is_quick("BZ2_bzBuffToBuffCompress"));
+        assert!(is_quick("memcpy") && is_quick("llvm.memcpy") && is_quick("_Znwm") && !is_quick("BZ2_bzBuffToBuffCompress"));
     }
 }

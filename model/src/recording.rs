@@ -82,7 +82,7 @@ impl Section {
             Self::Pairs | Self::Edges => 1 << 19,
             Self::Locks => 1 << 14,
             Self::Sets => 1 << 15,
-            Self::Joints => 1 << 17,
+            Self::Joints => 1 << 18,
         }
     }
 

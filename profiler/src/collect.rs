@@ -8,8 +8,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use model::correlation::CorrelatedSet;
-use model::ids::RunId;
+use model::correlation::{CorrelatedSet, Joint};
+use model::ids::{RunId, SiteKey};
 use model::profile::{LockName, PairEvidence, PairKey, Run, SiteEvidence};
 use model::recording::{self, Bytes, RecordedLock, Recording};
 
@@ -100,10 +100,37 @@ pub fn run(recording: &Recording, symbols: &Symbols, sets: &[CorrelatedSet]) -> 
         sites: sites.collect(),
         pairs,
         together,
-        joint: recording.joints.iter().map(|&(first, second, joint)| ((site(first), site(second)), joint)).collect(),
+        joint: joints(recording),
         sets: of_sets,
         dropped: recording.drops.iter().map(|&(cause, count)| (cause.text().to_owned(), count)).collect(),
     }
+}
+
+/// Sites that ran near each other, as far as one of the two touched what several threads use, then or later, and how often each was looked at.
+fn joints(recording: &Recording) -> BTreeMap<(SiteKey, SiteKey), Joint> {
+    let all = on_shared_memory(recording);
+    let shared = |index: usize| all.contains(&index);
+    let kept = || recording.joints.iter().filter(|&&(a, b, _)| a != b && (shared(a) || shared(b)));
+    let mentioned: BTreeSet<usize> = kept().flat_map(|&(a, b, _)| [a, b]).collect();
+    let looks = recording.joints.iter().filter(|&&(a, b, _)| a == b && mentioned.contains(&a));
+    kept().chain(looks).map(|&(a, b, joint)| ((recording.sites[a].key, recording.sites[b].key), joint)).collect()
+}
+
+/// Sites of memory that several threads used, at whatever time: those seen there, and those seen on one address with such a site.
+fn on_shared_memory(recording: &Recording) -> BTreeSet<usize> {
+    let mut beside: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let pairs = recording.pairs.iter().filter(|pair| pair.of.is_none()).map(|pair| (pair.sites[2], pair.sites[3]));
+    for (a, b) in recording.edges.iter().copied().chain(pairs) {
+        beside.entry(a).or_default().push(b);
+        beside.entry(b).or_default().push(a);
+    }
+    let mut work: Vec<usize> = (0..recording.sites.len()).filter(|&site| recording.sites[site].shared > 0).collect();
+    let mut found: BTreeSet<usize> = work.iter().copied().collect();
+    while let Some(site) = work.pop() {
+        let others = beside.get(&site).into_iter().flatten();
+        work.extend(others.copied().filter(|&other| found.insert(other)));
+    }
+    found
 }
 
 fn ordered<T: Ord>(a: T, b: T) -> (T, T) {
@@ -125,8 +152,6 @@ fn name(number: usize, lock: RecordedLock, symbols: &Symbols) -> LockName {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::correlation::Joint;
-    use model::ids::SiteKey;
     use model::pair::{Atomicity, Rw};
     use model::program::Place;
     use model::recording::{Drop, RecordedPair, RecordedSite, Section};

@@ -196,7 +196,8 @@ fn run_all(task: &Task<'_>, seed: Seed, steps: Steps, bar: &ProgressBar) -> Resu
         }
         bar.set_position(u64::from(number));
         bar.set_message(outcome(&tally));
-        if number == steps.counting {
+        // More is known after each run, so the sets are chosen anew.
+        if number >= steps.counting {
             let thresholds = task.arguments.correlation.thresholds();
             (tally.watched, watching) = correlation::choose(task.known, &tally.profile, &thresholds, task.recordings).map_err(failure)?;
         }

@@ -42,7 +42,8 @@ pub(crate) struct BucketNumber(u16);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemberAccess {
     pub(crate) thread: ThreadNumber,
-    pub(crate) member: u8,
+    pub(crate) member: Option<u8>,
+    pub(crate) address: Address,
     pub(crate) rw: Rw,
     pub(crate) access: Access,
 }
@@ -67,8 +68,9 @@ struct Slot {
     order: AtomicU64,
     serial: AtomicU64,
     site: AtomicU32,
-    /// `thread << 16 | member << 8 | writes`
+    /// `thread << 16 | member << 8 | writes`; member 0: depends on the address, else 1 + member.
     who: AtomicU32,
+    address: AtomicUsize,
 }
 
 #[derive(Clone, Copy)]
@@ -76,8 +78,24 @@ struct Known {
     order: u64,
     access: Access,
     thread: ThreadNumber,
-    member: u8,
+    variable: Variable,
     writes: bool,
+}
+
+/// A variable of the set: by its number where the site says it, otherwise by its address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Variable {
+    member: Option<u8>,
+    address: Address,
+}
+
+impl Variable {
+    fn is(self, other: Self) -> bool {
+        match (self.member, other.member) {
+            (Some(member), Some(its)) => member == its,
+            _ => self.address == other.address,
+        }
+    }
 }
 
 impl Slot {
@@ -87,11 +105,14 @@ impl Slot {
         let access = Access { site: SiteIndex(self.site.load(Ordering::Relaxed)), at: Serial::new(self.serial.load(Ordering::Relaxed)) };
         #[expect(clippy::cast_possible_truncation, reason = "parts of a word are meant")]
         let (thread, member) = (ThreadNumber((who >> 16) as u16), (who >> 8) as u8);
-        (order != 0).then_some(Known { order, access, thread, member, writes: who & 1 != 0 })
+        let variable = Variable { member: member.checked_sub(1), address: Address(self.address.load(Ordering::Relaxed)) };
+        (order != 0).then_some(Known { order, access, thread, variable, writes: who & 1 != 0 })
     }
 
     fn store(&self, known: Known) {
-        let who = u32::from(known.thread.0) << 16 | u32::from(known.member) << 8 | u32::from(known.writes);
+        let member = known.variable.member.map_or(0, |member| 1 + u32::from(member));
+        let who = u32::from(known.thread.0) << 16 | member << 8 | u32::from(known.writes);
+        self.address.store(known.variable.address.0, Ordering::Relaxed);
         self.who.store(who, Ordering::Relaxed);
         self.site.store(known.access.site.0, Ordering::Relaxed);
         self.serial.store(known.access.at.number(), Ordering::Relaxed);
@@ -123,10 +144,11 @@ impl Instance {
     fn access(&self, now: MemberAccess) -> Option<Completed> {
         let order = self.clock.fetch_add(1, Ordering::Relaxed) + 1;
         let mine = self.known().filter(|known| known.thread == now.thread).max_by_key(|known| known.order);
-        let first = mine.filter(|first| first.member != now.member && is_near(first.access.at, now.access.at));
+        let variable = Variable { member: now.member, address: now.address };
+        let first = mine.filter(|first| !first.variable.is(variable) && is_near(first.access.at, now.access.at));
         let completed = first.map(|first| Completed {
             first: first.access,
-            atomicity: self.weakest(first, now),
+            atomicity: self.weakest(first, now, variable),
             shared: self.known().any(|known| known.thread != now.thread),
         });
         let kinds = match now.rw {
@@ -135,20 +157,20 @@ impl Instance {
             Rw::Update => [Some(false), Some(true)],
         };
         for writes in kinds.into_iter().flatten() {
-            self.remember(Known { order, access: now.access, thread: now.thread, member: now.member, writes });
+            self.remember(Known { order, access: now.access, thread: now.thread, variable, writes });
         }
         completed
     }
 
     /// What other threads left of a pair.
-    fn weakest(&self, first: Known, second: MemberAccess) -> Atomicity {
+    fn weakest(&self, first: Known, second: MemberAccess, variable: Variable) -> Atomicity {
         let mut weakest = Atomicity::Exclusive;
-        let after = |known: &Known| known.member == first.member && known.order > first.order && (known.writes || first.writes);
+        let after = |known: &Known| known.variable.is(first.variable) && known.order > first.order && (known.writes || first.writes);
         for behind in self.known().filter(|known| known.thread != second.thread).filter(after) {
             let before = |known: &Known| {
                 let conflicts = known.writes || second.rw.writes();
                 let near = is_near(known.access.at, behind.access.at) || is_near(behind.access.at, known.access.at);
-                known.thread == behind.thread && known.member == second.member && conflicts && near
+                known.thread == behind.thread && known.variable.is(variable) && conflicts && near
             };
             for other in self.known().filter(before) {
                 let left = if behind.writes || other.writes { Atomicity::None } else { Atomicity::Read };
@@ -159,7 +181,7 @@ impl Instance {
     }
 
     fn remember(&self, new: Known) {
-        let same = |known: &Known| known.thread == new.thread && known.member == new.member && known.writes == new.writes;
+        let same = |known: &Known| known.thread == new.thread && known.variable.is(new.variable) && known.writes == new.writes;
         let place = self.slots.iter().position(|slot| slot.load().is_some_and(|known| same(&known)));
         let oldest = || self.slots.iter().enumerate().min_by_key(|(_, slot)| slot.order.load(Ordering::Relaxed)).map(|(n, _)| n);
         if let Some(place) = place.or_else(oldest) {
@@ -265,7 +287,10 @@ mod tests {
                 _ => Rw::Update,
             };
             let access = Access { site: SiteIndex(0), at: Serial::new(n as u64 + 1) };
-            let now = MemberAccess { thread: ThreadNumber(u16::from(*thread)), member: *member, rw, access };
+            // A capital letter is a variable that the site does not tell.
+            let (name, address) = (member.to_ascii_lowercase(), Address(usize::from(member.to_ascii_lowercase())));
+            let now =
+                MemberAccess { thread: ThreadNumber(u16::from(*thread)), member: (name == *member).then_some(name), address, rw, access };
             let (bucket, completed) = instances.access(key, now);
             instances.give_up(bucket);
             pairs.extend(completed.map(|pair| std::format!("{word} {}", pair.atomicity)));
@@ -289,6 +314,9 @@ mod tests {
             // The other thread touches one variable alone.
             ("1rx 2wy 1ry", "1ry EXCLUSIVE"),
             ("1rx 2rx 2ry 1ry", "2ry EXCLUSIVE, 1ry EXCLUSIVE"),
+            ("1rX 1rY", "1rY EXCLUSIVE"),
+            ("1rX 1rX 1rx", ""),
+            ("1rX 2wx 2wy 1rY", "2wy EXCLUSIVE, 1rY NONE"),
             ("1ux 2ux 2uy 1uy", "2uy EXCLUSIVE, 1uy NONE"),
         ] {
             assert_eq!(play(accesses), expected, "{accesses}");
@@ -301,7 +329,8 @@ mod tests {
         let object = |at| InstanceKey { set: 0, object: Some(Address(at)) };
         let access = |member, serial| MemberAccess {
             thread: ThreadNumber(1),
-            member,
+            member: Some(member),
+            address: Address(0x4010),
             rw: Rw::Read,
             access: Access { site: SiteIndex(0), at: Serial::new(serial) },
         };

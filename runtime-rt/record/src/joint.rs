@@ -1,11 +1,15 @@
 //! Which sites run near each other: what correlated sets are mined from (`model::correlation`).
 //!
-//! Each thread remembers its latest `REACH` accesses to memory that several threads use, one for each site. An access is near an
-//! earlier one if both lie in a common activation and fewer than `STRETCH` serials were drawn in between: some twenty calls.
-//! Only shared memory is looked at, so the many accesses to memory of one thread cost nothing here.
+//! Each thread remembers its latest `REACH` accesses. An access is near an earlier one if both lie in a common activation and fewer than
+//! `STRETCH` serials were drawn in between: some twenty calls. Whether others use the memory does not matter here, since the first
+//! of two threads cannot know that another will come; who reads the recording leaves out what nobody shares.
+//!
+//! Every thread *looks* at the first executions of each site, and then at few of them, so this costs next to nothing in hot code. A site
+//! with itself counts the looks; all counts are to be scaled by how often the later site ran for each of its looks.
 
 use core::sync::atomic::Ordering;
 
+use model::ids::SiteKey;
 use model::recording::Drop;
 
 use crate::cell::Access;
@@ -17,35 +21,46 @@ use crate::table::{JointIndex, SiteIndex, mix};
 use crate::thread::{JointEntry, Tally, Thread};
 
 /// Accesses that are remembered.
-const REACH: usize = 8;
+const REACH: usize = 16;
 /// Serials between two accesses that are near each other.
 const STRETCH: u64 = 64;
 
-/// An access to memory that several threads use. Zeroed: none.
+/// An access. Zeroed: none.
 #[derive(Clone, Copy, Debug)]
-struct Shared {
+struct Remembered {
     used: bool,
     access: Access,
     address: usize,
 }
 
-/// The latest accesses of a thread to memory that several threads use.
+/// The latest accesses of a thread.
 #[derive(Debug)]
 pub(crate) struct Recent {
-    accesses: [Shared; REACH],
+    accesses: [Remembered; REACH],
     next: usize,
 }
 
 impl Recent {
-    /// Puts an access in the place of an earlier one by the same site, or else of the oldest.
+    /// Puts an access in the place of the latest if that is by the same site, or else of the oldest.
     #[inline]
-    fn add(&mut self, new: Shared) {
-        let known = self.accesses.iter().position(|known| known.used && known.access.site == new.access.site);
-        let place = known.unwrap_or_else(|| {
+    fn add(&mut self, access: Access, address: Address) {
+        if self.accesses[self.next].access.site != access.site {
             self.next = (self.next + 1) % REACH;
-            self.next
-        });
-        self.accesses[place] = new;
+        }
+        self.accesses[self.next] = Remembered { used: true, access, address: address.0 };
+    }
+
+    /// Accesses by other sites, each site's latest.
+    fn of_others(&self, site: SiteIndex) -> [Option<Remembered>; REACH] {
+        let mut found: [Option<Remembered>; REACH] = [None; REACH];
+        for back in 0..REACH {
+            let one = self.accesses[(self.next + REACH - back) % REACH];
+            let repeated = found.iter().flatten().any(|later| later.access.site == one.access.site);
+            if one.used && one.access.site != site && !repeated {
+                found[back] = Some(one);
+            }
+        }
+        found
     }
 }
 
@@ -56,22 +71,24 @@ pub(crate) fn is_near(earlier: Serial, now: Serial) -> bool {
 }
 
 impl Recorder {
-    /// Counts the earlier accesses that are near this one.
+    /// Remembers an access; if it is one to look at, counts the earlier ones that are near.
     #[inline]
-    pub(crate) fn mine(&self, thread: &mut Thread, now: Access, address: Address) {
-        for place in 0..REACH {
-            let Shared { used, access, address: other } = thread.recent.accesses[place];
-            if used
-                && access.site != now.site
-                && is_near(access.at, now.at)
-                && thread.remembers(access)
-                && thread.frames.frontier(access.at).is_ok()
-            {
-                let apart = address.0.wrapping_sub(other) as u64;
-                self.near(thread, [access.site, now.site], apart);
+    pub(crate) fn mine(&self, thread: &mut Thread, (now, key): (Access, SiteKey), address: Address) {
+        if thread.site_entry(key).seen.is_sampled() {
+            self.look(thread, now, address);
+        }
+        thread.recent.add(now, address);
+    }
+
+    fn look(&self, thread: &mut Thread, now: Access, address: Address) {
+        self.near(thread, [now.site, now.site], 0);
+        for other in thread.recent.of_others(now.site).into_iter().flatten() {
+            let earlier = other.access;
+            if is_near(earlier.at, now.at) && thread.remembers(earlier) && thread.frames.frontier(earlier.at).is_ok() {
+                let apart = address.0.wrapping_sub(other.address) as u64;
+                self.near(thread, [earlier.site, now.site], apart);
             }
         }
-        thread.recent.add(Shared { used: true, access: now, address: address.0 });
     }
 
     #[inline]

@@ -114,8 +114,8 @@ impl Recorder {
         }
         if shared {
             self.shared_access(thread, key, rw);
-            self.mine(thread, now, address);
         }
+        self.mine(thread, (now, key), address);
         if held.is_some() {
             thread.pending_instance = self.access_set(thread, (now, key), address, rw);
         }
@@ -159,8 +159,8 @@ impl Recorder {
         let length = usize::try_from(length.min(RANGE_LIMIT)).unwrap_or(usize::MAX);
         if self.lines(&mut observer, public, address, length) {
             self.shared_access(thread, key, rw);
-            self.mine(thread, now, address);
         }
+        self.mine(thread, (now, key), address);
         if let (Some(number), Some(watch)) = (self.access_set(thread, (now, key), address, rw), &self.watch) {
             watch.instances.give_up(number);
         }

@@ -41,6 +41,12 @@ impl Tally {
         }
     }
 
+    /// Whether the latest that was counted is one of the few to look at closely: the first ones, then ever so many.
+    #[inline]
+    pub(crate) fn is_sampled(&self) -> bool {
+        self.0 <= 4 * Self::STEP || self.0.is_multiple_of(Self::STEP)
+    }
+
     /// What was counted and not yet added.
     pub(crate) fn rest(&mut self) -> u64 {
         let rest = if self.0 > Self::STEP { self.0 % Self::STEP } else { 0 };
@@ -136,7 +142,7 @@ pub(crate) struct Thread {
     pub(crate) pending: Option<StripeNumber>,
     /// The same for the instance of a correlated set that it accesses.
     pub(crate) pending_instance: Option<BucketNumber>,
-    /// Its latest accesses to memory that several threads use.
+    /// Its latest accesses.
     pub(crate) recent: Recent,
     /// The library call whose range was just read, so that what it writes next belongs to the same execution.
     pub(crate) range: Option<Access>,

@@ -108,7 +108,7 @@ impl Recorder {
             Instance::Only => None,
             Instance::Object(offset) => Some(Address(address.0.checked_sub(offset as usize)?)),
         };
-        let event = MemberAccess { thread: thread.number, member: entry.member, rw, access: now };
+        let event = MemberAccess { thread: thread.number, member: entry.member, address, rw, access: now };
         let (bucket, completed) = watch.instances.access(InstanceKey { set: entry.set, object }, event);
         if let Some(pair) = completed.filter(|pair| thread.remembers(pair.first)) {
             self.observe(thread, (pair.first, now.site), rw, (pair.atomicity, pair.shared), Of::Set(entry.set));

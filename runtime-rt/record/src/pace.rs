@@ -2,7 +2,9 @@
 //!
 //! Windows of recording and pauses alternate for the whole process. A window ends when one thread has made `QUIET` accesses
 //! during which no thread met a new key or pair, or weakened one. The pause lasts for `PAUSE` of the
-//! process's own time, some times what `QUIET` accesses cost to record, so programs that mostly wait hardly pause; it ends at once when any code runs that was never seen before: then a new path is recorded from its first step.
+//! process's own time, some times what `QUIET` accesses cost to record, so programs that mostly wait hardly pause; it ends at once when
+//! any code runs that was never seen before: then a new path is recorded from its first step. Each further window without any news
+//! doubles the pause, up to `LONGEST` times: long runs of the same hot code are hardly slower than the hooks.
 //! At a window's beginning every thread forgets its activations and does not pair with earlier accesses (`Thread::resume`),
 //! so what a window tells is exact. Locks and allocations are followed through pauses.
 //!
@@ -17,6 +19,8 @@ use crate::sys;
 const QUIET: u32 = 1 << 17;
 /// A pause, in nanoseconds of the processors' time: twenty times `QUIET` accesses at 110 each.
 const PAUSE: u64 = 286_000_000;
+/// How often a pause is doubled at most.
+const LONGEST: u32 = 3;
 /// Entries in a pause between two looks at the clock: the hooks come here when the low half of `waited` is zero.
 const PATIENCE: u32 = 1 << 16;
 /// Bits for keys.
@@ -40,6 +44,9 @@ pub(crate) struct Pace {
     pub(crate) window: AtomicU32,
     news: AtomicU32,
     resume: AtomicU64,
+    /// The news when the last pause began, and how many windows before it had the same.
+    last_news: AtomicU32,
+    streak: AtomicU32,
     /// A bit for each key that was met, by its low bits: keys are hashes.
     pub(crate) keys: [AtomicU32; KEYS / 32],
 }
@@ -61,6 +68,8 @@ impl Pace {
             window: AtomicU32::new(1),
             news: AtomicU32::new(0),
             resume: AtomicU64::new(0),
+            last_news: AtomicU32::new(0),
+            streak: AtomicU32::new(0),
             keys: [const { AtomicU32::new(0) }; KEYS / 32],
         }
     }
@@ -137,9 +146,20 @@ impl Pace {
             quiet.news = news;
             return false;
         }
-        self.resume.store(sys::processor_time() + PAUSE, Ordering::Relaxed);
         let window = self.window.load(Ordering::Relaxed);
-        window % 2 == 1 && self.window.compare_exchange(window, window.wrapping_add(1), Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        if window.is_multiple_of(2) {
+            return false;
+        }
+        self.resume.store(sys::processor_time() + self.length(news), Ordering::Relaxed);
+        self.window.compare_exchange(window, window.wrapping_add(1), Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// How long the pause is to be that begins with so many news.
+    fn length(&self, news: u32) -> u64 {
+        let same = self.last_news.swap(news, Ordering::Relaxed) == news;
+        let streak = if same { LONGEST.min(self.streak.load(Ordering::Relaxed) + 1) } else { 0 };
+        self.streak.store(streak, Ordering::Relaxed);
+        PAUSE << streak
     }
 }
 
@@ -160,6 +180,13 @@ mod tests {
         assert!(!pace.wakes(1, &waited), "nothing new, and the pause is not over");
         assert!(pace.wakes(2, &waited));
         assert!(pace.window().is_open());
+    }
+
+    #[test]
+    fn pauses_double_while_there_is_no_news() {
+        let pace = Pace::new();
+        let lengths = [1, 1, 1, 1, 1, 2, 2].map(|news| pace.length(news) / PAUSE);
+        assert_eq!(lengths, [1, 2, 4, 8, 8, 1, 2]);
     }
 
     #[test]

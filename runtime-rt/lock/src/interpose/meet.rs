@@ -1,4 +1,4 @@
-//! Waiting for peers: semaphores and barriers. A semaphore that has a count left keeps nobody waiting, so it is tried first.
+//! Waiting for peers: semaphores, barriers, and initializers that another thread runs. A semaphore that has a count left keeps nobody waiting, so it is tried first.
 
 use core::ffi::c_int;
 
@@ -42,4 +42,47 @@ interpose_blocking! {
     fn pthread_barrier_wait(barrier: usize) -> c_int,
     Next::new(c"pthread_barrier_wait"),
     Some(Blocked::Meet)
+}
+
+/// glibc's control word: the initializer runs, and has not ended.
+const RUNNING: i32 = 1;
+const STATE: i32 = 3;
+
+/// Whether another thread runs the initializer, or had begun to.
+///
+/// # Safety
+/// `control` points to a control word.
+unsafe fn is_running(control: *const core::sync::atomic::AtomicI32) -> bool {
+    // SAFETY: the caller's word.
+    (unsafe { &*control }).load(core::sync::atomic::Ordering::Relaxed) & STATE == RUNNING
+}
+
+/// Defines a function that runs an initializer once.
+macro_rules! interpose_once {
+    ($(#[$doc:meta])* fn $name:ident() -> $result:ty, $symbol:literal) => {
+        interpose! {
+            $(#[$doc])*
+            fn $name(control: *const core::sync::atomic::AtomicI32, initializer: usize) -> $result,
+            Next::new($symbol),
+            |original| {
+                // SAFETY: the caller's control word.
+                let waits = unsafe { is_running(control) };
+                let blocking = begin_blocking(waits.then_some(Blocked::Meet));
+                // SAFETY: the caller's duty, passed on.
+                let result = unsafe { original(control, initializer) };
+                end_blocking(blocking);
+                result
+            }
+        }
+    };
+}
+
+interpose_once! {
+    /// Runs an initializer, unless that was done, or waits for the thread that runs it.
+    fn pthread_once() -> c_int, c"pthread_once"
+}
+
+interpose_once! {
+    /// As `pthread_once`, of C11.
+    fn call_once() -> (), c"call_once"
 }

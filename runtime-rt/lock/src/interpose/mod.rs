@@ -2,18 +2,25 @@
 //! for another thread or for a peer, this thread's injected locks are given up.
 //!
 //! The symbols are in the executable, unversioned, which also catches the calls that libstdc++.so and other shared libraries make;
-//! they are weak, so that a program may have functions of its own with these names. Not caught: calls inside libc itself (`fgets` on a
-//! terminal), raw system calls, statically linked libc.
+//! they are weak, so that a program may have functions of its own with these names. Not caught: calls inside libc itself, system calls
+//! that the program makes without libc, statically linked libc.
 //! Signatures use `usize` for pointers that are only passed on.
 
 pub mod next;
 
+pub mod c11;
 pub mod condition;
+pub mod ipc;
 pub mod join;
 pub mod meet;
 pub mod poll;
+pub mod raw;
 pub mod sleep;
+pub mod stdio;
 pub mod stream;
+// Its stubs are assembly with the names of libc's functions, which tests must keep.
+#[cfg(panic = "abort")]
+pub mod variadic;
 
 pub mod owner;
 pub mod program_lock;
@@ -47,6 +54,14 @@ fn begin_blocking(blocked: Option<Blocked>) -> Option<Me> {
     if !me.thread.holds_nothing() {
         hooks::give_up(me, cause(blocked));
     }
+    me.thread.blocked.store(blocked.pack(), Ordering::Release);
+    Some(me)
+}
+
+/// Before a call that usually does not wait, but may: holds are kept, and who waits for one sees that this thread may be blocked.
+#[inline(never)]
+fn show_blocking(blocked: Blocked) -> Option<Me> {
+    let me = process::me()?;
     me.thread.blocked.store(blocked.pack(), Ordering::Release);
     Some(me)
 }

@@ -1,4 +1,4 @@
-//! Waiting for events on descriptors, and for processes. With a time-out of zero these calls only ask.
+//! Waiting for events on descriptors, for processes, and for name servers. With a time-out of zero these calls only ask.
 
 use core::ffi::c_int;
 
@@ -68,6 +68,29 @@ interpose_blocking! {
 }
 
 interpose_blocking! {
+    /// Waits for events, with a time-out in nanoseconds.
+    fn epoll_pwait2(epoll: c_int, events: usize, count: c_int, timeout: *const [libc::c_long; 2], mask: usize) -> c_int,
+    Next::new(c"epoll_pwait2"),
+    // SAFETY: the caller's time-out.
+    unsafe { until(timeout) }
+}
+
+interpose_blocking! {
+    /// What fortified builds call for `poll`.
+    fn __poll_chk(descriptors: usize, count: libc::nfds_t, timeout: c_int, size: usize) -> c_int,
+    Next::new(c"__poll_chk"),
+    within(timeout)
+}
+
+interpose_blocking! {
+    /// What fortified builds call for `ppoll`.
+    fn __ppoll_chk(descriptors: usize, count: libc::nfds_t, timeout: *const [libc::c_long; 2], mask: usize, size: usize) -> c_int,
+    Next::new(c"__ppoll_chk"),
+    // SAFETY: the caller's time-out.
+    unsafe { until(timeout) }
+}
+
+interpose_blocking! {
     /// Waits for a child process.
     fn wait(status: usize) -> libc::pid_t,
     Next::new(c"wait"),
@@ -85,5 +108,33 @@ interpose_blocking! {
     /// Runs a command and waits for it.
     fn system(command: usize) -> c_int,
     Next::new(c"system"),
+    POLL
+}
+
+interpose_blocking! {
+    /// Waits for a child process, or asks, and says what it used.
+    fn wait4(pid: libc::pid_t, status: usize, options: c_int, usage: usize) -> libc::pid_t,
+    Next::new(c"wait4"),
+    if options & libc::WNOHANG == 0 { POLL } else { None }
+}
+
+interpose_blocking! {
+    /// Waits for a child process of any kind, or asks.
+    fn waitid(kind: c_int, id: libc::id_t, information: usize, options: c_int) -> c_int,
+    Next::new(c"waitid"),
+    if options & libc::WNOHANG == 0 { POLL } else { None }
+}
+
+interpose_blocking! {
+    /// Closes a stream and waits for its process.
+    fn pclose(stream: usize) -> c_int,
+    Next::new(c"pclose"),
+    POLL
+}
+
+interpose_blocking! {
+    /// Asks name servers.
+    fn getaddrinfo(node: usize, service: usize, hints: usize, result: usize) -> c_int,
+    Next::new(c"getaddrinfo"),
     POLL
 }

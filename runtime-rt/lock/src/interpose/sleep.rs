@@ -60,3 +60,10 @@ interpose_blocking! {
     Next::new(c"sigwaitinfo"),
     Some(Blocked::Sleep)
 }
+
+interpose_blocking! {
+    /// Takes a signal, or gives up after a time.
+    fn sigtimedwait(set: usize, information: usize, time: usize) -> c_int,
+    Next::new(c"sigtimedwait"),
+    Some(Blocked::Sleep)
+}

@@ -12,8 +12,8 @@ use crate::protocol::graph::Blocked;
 type Size = libc::ssize_t;
 
 /// What a call waits for.
-const INPUT: c_short = libc::POLLIN;
-const OUTPUT: c_short = libc::POLLOUT;
+pub(super) const INPUT: c_short = libc::POLLIN;
+pub(super) const OUTPUT: c_short = libc::POLLOUT;
 
 /// Whether a call that wants this event of this descriptor may wait for a peer.
 #[inline(never)]
@@ -24,8 +24,17 @@ fn peer(descriptor: c_int, event: c_short, flags: c_int) -> Option<Blocked> {
     Some(Blocked::Stream)
 }
 
+/// Whether a connect may wait for a peer: unless the descriptor never waits, nobody can tell before.
+#[inline(never)]
+fn connecting(descriptor: c_int) -> Option<Blocked> {
+    // SAFETY: the command takes no further argument.
+    let flags = || keeping_errno(|| unsafe { libc::fcntl(descriptor, libc::F_GETFL) });
+    (!holds_something() || flags() & libc::O_NONBLOCK == 0).then_some(Blocked::Stream)
+}
+
+/// Whether the descriptor is a pipe, socket or terminal that is not ready, and is waited for.
 #[cold]
-fn waits(descriptor: c_int, event: c_short) -> bool {
+pub(super) fn waits(descriptor: c_int, event: c_short) -> bool {
     // The question that most servers answer with no comes first: it is the only call that they pay for.
     // SAFETY: the command takes no further argument.
     let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
@@ -133,5 +142,54 @@ interpose_blocking! {
     /// Connects. Whether that waits cannot be known before, unless the descriptor never does.
     fn connect(descriptor: c_int, address: usize, length: c_uint) -> c_int,
     Next::new(c"connect"),
-    peer(descriptor, 0, 0)
+    connecting(descriptor)
+}
+
+interpose_blocking! {
+    /// What fortified builds call for `read`.
+    fn __read_chk(descriptor: c_int, buffer: usize, size: usize, room: usize) -> Size,
+    Next::new(c"__read_chk"),
+    peer(descriptor, INPUT, 0)
+}
+
+interpose_blocking! {
+    /// What fortified builds call for `recv`.
+    fn __recv_chk(descriptor: c_int, buffer: usize, size: usize, room: usize, flags: c_int) -> Size,
+    Next::new(c"__recv_chk"),
+    peer(descriptor, INPUT, flags)
+}
+
+interpose_blocking! {
+    /// What fortified builds call for `recvfrom`.
+    fn __recvfrom_chk(descriptor: c_int, buffer: usize, size: usize, room: usize, flags: c_int, address: usize, length: usize) -> Size,
+    Next::new(c"__recvfrom_chk"),
+    peer(descriptor, INPUT, flags)
+}
+
+interpose_blocking! {
+    /// Receives several messages.
+    fn recvmmsg(descriptor: c_int, messages: usize, count: c_uint, flags: c_int, timeout: usize) -> c_int,
+    Next::new(c"recvmmsg"),
+    peer(descriptor, INPUT, flags)
+}
+
+interpose_blocking! {
+    /// Sends several messages.
+    fn sendmmsg(descriptor: c_int, messages: usize, count: c_uint, flags: c_int) -> c_int,
+    Next::new(c"sendmmsg"),
+    peer(descriptor, OUTPUT, flags)
+}
+
+interpose_blocking! {
+    /// Copies from a file.
+    fn sendfile(to: c_int, from: c_int, offset: usize, count: usize) -> Size,
+    Next::new(c"sendfile"),
+    peer(to, OUTPUT, 0)
+}
+
+interpose_blocking! {
+    /// Moves between a pipe and something else.
+    fn splice(from: c_int, from_offset: usize, to: c_int, to_offset: usize, size: usize, flags: c_uint) -> Size,
+    Next::new(c"splice"),
+    peer(from, INPUT, 0).or_else(|| peer(to, OUTPUT, 0))
 }

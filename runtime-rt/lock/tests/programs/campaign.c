@@ -1,5 +1,6 @@
 // A random plan without any order, over a program that takes mutexes, signals conditions, uses pipes and sleeps: it ends, with the
 // program's own result. The seed is printed, so that a run that fails can be had again: SEED=… in the environment.
+// languages: c c++
 // stats: any
 // options: inspect_ms=3
 #include <poll.h>

@@ -1,4 +1,5 @@
 // A region held across a condition wait, while the thread that signals needs the lock.
+// languages: c c++
 // stats: condition=1
 #include "hooks.h"
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

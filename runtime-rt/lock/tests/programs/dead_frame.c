@@ -1,4 +1,5 @@
 // A frame left without a trace (a jump that no function makes): its hold ends at the thread's next acquire.
+// languages: c c++
 // stats: dead-frame=1
 #include "hooks.h"
 static void *target[5];

@@ -1,4 +1,5 @@
 // A thread that ends without any of its ways out.
+// languages: c c++
 // stats: dead-thread=2
 // options: inspect_ms=20
 #include "hooks.h"

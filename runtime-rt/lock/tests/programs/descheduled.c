@@ -1,4 +1,5 @@
 // A holder that shares its processor with hogs, so that its region takes long but little processor time: it keeps the lock.
+// languages: c c++
 // stats: none
 #include "hooks.h"
 static volatile int held, done;

@@ -1,4 +1,5 @@
 // Writers, upgraders and readers on one lock: no two incompatible holds at once, nothing lost.
+// languages: c c++
 // stats: none
 #include "hooks.h"
 enum { THREADS = 4, ROUNDS = 30000 };

@@ -1,4 +1,5 @@
 // exit from a thread inside a region, while others wait for it.
+// languages: c c++
 // stats: none
 #include "hooks.h"
 static volatile int held;

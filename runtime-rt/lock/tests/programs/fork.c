@@ -1,4 +1,5 @@
 // A child has its own thread's holds and nobody else's; the parent's are untouched.
+// languages: c c++
 // stats: none
 #include <sys/wait.h>
 #include "hooks.h"

@@ -1,4 +1,5 @@
 // A region held across the join of a thread that needs the lock.
+// languages: c c++
 // stats: join=1
 #include "hooks.h"
 static void *body(void *go) {

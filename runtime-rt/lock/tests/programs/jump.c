@@ -1,4 +1,5 @@
 // longjmp ends the holds of the frames that it leaves, and only those.
+// languages: c c++
 // stats: none
 #include <setjmp.h>
 #include <signal.h>

@@ -1,10 +1,11 @@
 // A signal handler jumps out of a thread that is waiting for a lock: it waits no more, and works on.
+// languages: c c++
 // stats: none
 #include <setjmp.h>
 #include <signal.h>
 #include "hooks.h"
 static sigjmp_buf there;
-static volatile int out, go;
+static volatile int ready, out, go;
 static void handler(int signal) {
   (void)signal;
   siglongjmp(there, 1);
@@ -16,6 +17,7 @@ __attribute__((noinline)) static void enter(void) {
 }
 static void *body(void *unused) {
   if (!sigsetjmp(there, 1)) {
+    raise_flag(&ready);
     enter();
     abort();
   }
@@ -32,6 +34,7 @@ int main(void) {
   signal(SIGUSR1, handler);
   ACQUIRE(0, X, 1);
   pthread_t thread = start(body, 0);
+  await(&ready);
   doze(10);
   pthread_kill(thread, SIGUSR1);
   await(&out);

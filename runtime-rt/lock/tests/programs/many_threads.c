@@ -1,5 +1,6 @@
-// More threads than the table holds: the rest goes without, and slots of ended threads are used again.
-// stats: full>=1
+// More threads than the table holds: the rest goes without (they wait in a futex call, which is seen), and slots of ended threads are used again.
+// languages: c c++
+// stats: full>=1 meet>=1
 #include <linux/futex.h>
 #include <limits.h>
 #include "hooks.h"

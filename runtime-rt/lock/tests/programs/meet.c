@@ -1,4 +1,5 @@
 // Regions held across a semaphore and a barrier. A semaphore with a count left gives nothing up.
+// languages: c c++
 // stats: meet=2
 #include <semaphore.h>
 #include "hooks.h"

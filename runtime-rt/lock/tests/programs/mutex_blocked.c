@@ -1,4 +1,5 @@
 // The holder of our lock waits for a mutex whose owner waits for a condition that only the waiter brings about.
+// languages: c c++
 // stats: blocked=1
 // options: inspect_ms=20
 #include "hooks.h"

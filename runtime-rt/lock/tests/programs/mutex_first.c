@@ -1,4 +1,5 @@
 // The owner of a mutex waits for our lock; its holder then wants the mutex: it gives up at once, without any inspection.
+// languages: c c++
 // stats: program-lock=1
 // options: inspect_ms=2000
 #include "hooks.h"

@@ -1,4 +1,5 @@
 // The holder of our lock waits for a mutex; its owner then wants the lock: revoked at the first inspection.
+// languages: c c++
 // stats: cycle=1
 // options: inspect_ms=20
 #include "hooks.h"

@@ -1,4 +1,5 @@
 // Locks that are switched off by name and by number; an option that nobody knows is warned of.
+// languages: c c++
 // stats: none
 // options: off=first:off=lock2:nonsense=1
 // stderr: atomfix: ATOMFIX_OPTIONS: not understood: 'nonsense=1'

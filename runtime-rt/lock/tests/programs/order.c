@@ -1,4 +1,5 @@
 // Two locks in both orders: one of the holds is revoked, once.
+// languages: c c++
 // stats: cycle>=1
 // options: inspect_ms=20
 #include "hooks.h"

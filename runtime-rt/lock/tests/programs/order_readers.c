@@ -1,4 +1,5 @@
 // T1 holds R(0) and wants R(1); T2 holds X(1) and wants X(0): a deadlock though one edge of the order is purely of reads.
+// languages: c c++
 // stats: cycle>=1
 // options: inspect_ms=20
 #include "hooks.h"

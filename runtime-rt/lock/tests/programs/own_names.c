@@ -1,4 +1,5 @@
 // A program with functions of its own that have names of libc's: they are the ones that it calls.
+// languages: c c++
 // stats: none
 #include "hooks.h"
 int connect(const char *name, int depth);

@@ -1,4 +1,5 @@
 // Compatible holds in a deadlock that the order of arrival alone would make: the reader that owns the mutex passes the queue.
+// languages: c c++
 // stats: none
 // options: inspect_ms=30
 #include "hooks.h"

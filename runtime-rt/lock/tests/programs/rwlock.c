@@ -1,4 +1,5 @@
 // The holder of our lock waits to write a reader-writer lock; a reader of it then wants our lock.
+// languages: c c++
 // stats: cycle=1
 // options: inspect_ms=20
 #include "hooks.h"

@@ -1,4 +1,5 @@
 // Handlers that run regions of their own, again and again, in threads that are inside regions or inside hooks.
+// languages: c c++
 // stats: any
 #include <signal.h>
 #include "hooks.h"

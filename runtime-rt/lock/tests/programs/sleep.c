@@ -1,4 +1,5 @@
 // A region held across sleeps, and across a poll with a time-out. Polling without one gives nothing up.
+// languages: c c++
 // stats: sleep=1 poll=1
 #include <poll.h>
 #include "hooks.h"

@@ -1,4 +1,5 @@
 // vfork and posix_spawn from inside a region.
+// languages: c c++
 // stats: none
 #include <spawn.h>
 #include <sys/wait.h>

@@ -1,4 +1,5 @@
 // A region that spins on a flag which another thread sets under the lock.
+// languages: c c++
 // stats: spinning=1
 // options: inspect_ms=20
 #include "hooks.h"

@@ -1,4 +1,5 @@
 // A writer among readers whose regions overlap at all times gets in, and nothing is revoked for it.
+// languages: c c++
 // stats: none
 #include "hooks.h"
 enum { READERS = 3 };

@@ -1,4 +1,5 @@
 // A process that is stopped for longer than a holder's patience: nobody loses anything.
+// languages: c c++
 // stats: none
 // options: inspect_ms=5
 #include <signal.h>

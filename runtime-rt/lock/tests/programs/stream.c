@@ -1,5 +1,6 @@
 // Regions held across input and output: on files, on descriptors that are ready, or that never wait, nothing is given up; on a
 // pipe and a socket that would wait, all is.
+// languages: c c++
 // stats: stream=2
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -1,4 +1,5 @@
 // Readers that become writers, which checked plans never ask for: neither waits for the other.
+// languages: c c++
 // stats: strengthened>=1
 #include "hooks.h"
 static volatile int held[2];

@@ -1,4 +1,5 @@
 // Ends of a thread inside a region: pthread_exit, cancellation inside an interposed wait, return without a release.
+// languages: c c++
 // stats: condition=1
 #include "hooks.h"
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -22,6 +22,7 @@ test: setup
 	cargo test --release -p atomfix-rt-lock --features loom --test protocol
 	$(MAKE) build
 	"$(RELEASE)/atomfix-bench" kernels --short
+	"$(RELEASE)/atomfix-bench" campaign --short
 	"$(RELEASE)/atomfix-bench" real --short --rounds 1
 
 # What `make test` leaves out, since it needs more than stable Rust: the injected locks under Miri (`rustup component add miri rust-src

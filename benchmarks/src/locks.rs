@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::archive;
 use crate::table::Table;
 
 /// What was measured: nanoseconds for an acquire and its release, by what and by the number of threads.
@@ -44,13 +45,10 @@ pub fn measure(work: &Path) -> Result<Costs> {
 
 fn build(folder: &Path) -> Result<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let target = folder.join("target");
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(here).args(["build", "--quiet", "--profile", "runtime", "--package", "atomfix-rt-lock", "--target-dir"]).arg(&target);
-    ensure!(cargo.status().context("cannot start cargo")?.success(), "the lock archive does not build");
+    let archive = archive::lock(folder)?;
     let program = folder.join("locks");
     let mut clang = Command::new("clang-22");
-    clang.args(["-O2", "-pthread", "-o"]).arg(&program).arg(here.join("locks/locks.c")).arg(target.join("runtime/libatomfix_rt_lock.a"));
+    clang.args(["-O2", "-pthread", "-o"]).arg(&program).arg(here.join("locks/locks.c")).arg(archive);
     ensure!(clang.status().context("cannot start clang-22")?.success(), "locks.c does not compile");
     Ok(program)
 }

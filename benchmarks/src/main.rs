@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use benchmarks::expect::{self, Kernel};
 use benchmarks::real::outcome::Outcome;
 use benchmarks::real::{self, Environment, Length};
-use benchmarks::{kernel, locks, machine, speed, table::Table};
+use benchmarks::{campaign, kernel, locks, machine, robust, speed, table::Table};
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
@@ -46,6 +46,32 @@ enum Command {
     PreparePbzip2,
     /// Measure what injected locks cost beside others
     Locks,
+    /// Inject random plans into kernels, pbzip2 and memcached: every run must end with a result of the original
+    Campaign {
+        /// Do few runs of kernels alone
+        #[arg(long)]
+        short: bool,
+        /// Where random plans come from
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Make about this many runs in all
+        #[arg(long, default_value_t = 10_000)]
+        runs: usize,
+        /// Programs to take: kernels, pbzip2, memcached; all if none is named
+        names: Vec<String>,
+    },
+    /// Run the programs for every wait and every way out of a region, and judge results and counters
+    Robust {
+        /// Run each this often
+        #[arg(long, default_value_t = 1000)]
+        runs: usize,
+        /// Run so many programs at a time
+        #[arg(long, default_value_t = 8)]
+        parallel: usize,
+        /// Take only programs whose name contains this
+        #[arg(default_value = "")]
+        only: String,
+    },
     /// Measure how many schedules a second are explored
     CheckSpeed {
         /// Explore each kernel this often
@@ -93,6 +119,17 @@ fn run(line: &CommandLine) -> Result<Vec<String>> {
             let costs = locks::measure(&work)?;
             print!("{}", costs.table());
             Ok(costs.problems())
+        }
+        Command::Campaign { short, seed, runs, names } => {
+            let length = if *short { Length::Short } else { Length::Full };
+            let runs = if *short { SHORT_CAMPAIGN } else { *runs };
+            fault_campaign(&Environment { atomfix, work, length, rounds: 1 }, *seed, runs, names)
+        }
+        Command::Robust { runs, parallel, only } => {
+            let outcomes = robust::run(&work, *runs, *parallel, only)?;
+            let (programs, runs) = outcomes.size();
+            print!("{}\n{programs} programs, {runs} runs\n", outcomes.table());
+            Ok(outcomes.problems())
         }
         Command::CheckSpeed { rounds } => check_speed(&atomfix, *rounds),
     }
@@ -148,6 +185,20 @@ fn real_programs(environment: &Environment, names: &[String]) -> Result<Vec<Stri
         }
     }
     Ok(problems)
+}
+
+/// Runs of the short campaign.
+const SHORT_CAMPAIGN: usize = 100;
+
+fn fault_campaign(environment: &Environment, seed: u64, runs: usize, names: &[String]) -> Result<Vec<String>> {
+    println!("seed {seed}\n");
+    let outcome = campaign::whole::campaign(environment, &chosen(&[])?, seed, runs, names)?;
+    print!("{}", campaign::table(&outcome.tallies));
+    println!("\n{}", campaign::Causes::of(&outcome.tallies));
+    if let Some(kept) = outcome.kept {
+        println!("programs and plans of what went wrong are in {}", kept.display());
+    }
+    Ok(outcome.tallies.into_iter().flat_map(|tally| tally.problems).collect())
 }
 
 fn check_speed(atomfix: &Path, rounds: usize) -> Result<Vec<String>> {

@@ -65,7 +65,8 @@ pub fn run(environment: &Environment) -> Result<Outcome> {
     Ok(outcome)
 }
 
-fn build(environment: &Environment, folder: &Path) -> Result<PathBuf> {
+/// Builds it as its Makefile does, in this folder.
+pub fn build(environment: &Environment, folder: &Path) -> Result<PathBuf> {
     source::copy(&source::fetch(&environment.work, "memcached", "1.6.18")?, folder)?;
     let compiler = format!("CC={} cc", environment.atomfix.display());
     Child::new("./configure", LIMIT).within(folder).args([&compiler, "CFLAGS=-O2 -g", "--disable-coverage"]).run()?.succeeded()?;
@@ -129,6 +130,29 @@ fn load_cost(program: &Path, operations: &str) -> Result<Cost> {
     Ok(Cost { wall: start.elapsed(), cpu: server.time()?, memory: server.memory()? })
 }
 
+/// Starts a server with these `ATOMFIX_OPTIONS`, puts a short load on it and tells it to end: what went wrong, if anything did.
+pub fn serve_once(program: &Path, options: &str, limit: Duration) -> Result<Option<String>> {
+    let mut server = match Server::start_with(program, options) {
+        Ok(server) => server,
+        Err(error) => return Ok(Some(format!("{error:#}"))),
+    };
+    if let Some(problem) = server.load_within(&["-x", "4000", "-v", "0.1"], limit)? {
+        return Ok(Some(problem));
+    }
+    if let Some(status) = server.process.try_wait()? {
+        return Ok(Some(format!("the server ended with {status}")));
+    }
+    Child::new("kill", limit).arg(server.process.id().to_string()).run()?.succeeded()?;
+    let start = Instant::now();
+    while start.elapsed() < limit {
+        if let Some(status) = server.process.try_wait()? {
+            return Ok((!status.success()).then(|| format!("the server ended with {status}")));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(Some("the server does not end".to_owned()))
+}
+
 /// A running server, ended with its owner.
 struct Server {
     process: Process,
@@ -137,9 +161,14 @@ struct Server {
 
 impl Server {
     fn start(program: &Path) -> Result<Self> {
+        Self::start_with(program, "")
+    }
+
+    fn start_with(program: &Path, options: &str) -> Result<Self> {
         // The port is free now and, as nobody else is told of it, a moment later.
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string();
         let mut command = Command::new(program);
+        command.env("ATOMFIX_OPTIONS", options);
         command.args(["-u", "nobody", "-t", "4", "-m", "64", "-l", "127.0.0.1", "-U", "0", "-p", &port]);
         let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let process = process.with_context(|| format!("cannot start {}", program.display()))?;
@@ -157,7 +186,11 @@ impl Server {
 
     /// Why a load of it failed, if it did.
     fn load(&mut self, extent: &[&str]) -> Result<Option<String>> {
-        let tool = Child::new("memcaslap", LIMIT).args(["-s", &self.address, "-T", "4", "-c", "64"]).args(extent);
+        self.load_within(extent, LIMIT)
+    }
+
+    fn load_within(&mut self, extent: &[&str], limit: Duration) -> Result<Option<String>> {
+        let tool = Child::new("memcaslap", limit).args(["-s", &self.address, "-T", "4", "-c", "64"]).args(extent);
         let end = tool.run()?;
         let said = format!("{}{}", end.stdout, end.stderr);
         let bad = said.lines().find(|line| is_complaint(line));

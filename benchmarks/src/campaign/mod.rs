@@ -160,6 +160,7 @@ pub fn counters(log: &str) -> BTreeMap<String, u64> {
         let words: Vec<&str> = line.split(' ').collect();
         if let [_, _, lock, .., cause, count] = words[..]
             && lock.starts_with("lock")
+            && words[3] != "at"
             && let Ok(count) = count.parse::<u64>()
         {
             *counters.entry(cause.to_owned()).or_default() += count;
@@ -229,7 +230,7 @@ mod tests {
     #[test]
     fn counters_of_all_processes_are_added_and_places_are_not_counted() {
         let log =
-            "atomfix: 7: 2 locks, 3 events\natomfix: 7: lock0 a b: join 2\natomfix: 8: lock1 c: join 1\natomfix: 8: lock1 at l3: join\n";
+            "atomfix: 7: 2 locks, 3 events\natomfix: 7: lock0 a b: join 2\natomfix: 8: lock1 c: join 1\natomfix: 8: lock1 at l3: join 1\n";
         assert_eq!(counters(log).into_iter().collect::<Vec<_>>(), [("join".to_owned(), 3)]);
     }
 }

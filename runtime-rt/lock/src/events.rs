@@ -1,23 +1,36 @@
-//! The last events by place, for statistics: a ring that is written without locks and read at exit.
+//! Events by place, for statistics: a table that is filled without locks and read at exit.
+//!
+//! | `lock` | meaning |
+//! |---|---|
+//! | 0 | free |
+//! | 1 | being taken |
+//! | otherwise | the lock's address, which is a multiple of 64, plus the number of the cause |
+//!
+//! Two threads that meet a place for the first time at once may give it two entries: both are printed.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::protocol::lock::{Cause, Lock};
+use crate::protocol::lock::{CAUSES, Cause, Lock};
 
-/// How many are kept.
-pub const KEPT: usize = 64;
+/// Places and causes that are told apart.
+pub const KEPT: usize = 256;
 
-/// One event: the address of its lock, and its label plus one (0: none) beside its cause.
+const FREE: u64 = 0;
+const TAKING: u64 = 1;
+const ALIGNMENT: u64 = model::abi::LOCK_BYTES as u64;
+const _: () = assert!(CAUSES as u64 <= ALIGNMENT);
+
+/// What happened at one place: the label plus one (0: none), and how often.
 struct Event {
     lock: AtomicU64,
     label: AtomicU32,
-    cause: AtomicU32,
+    count: AtomicU32,
 }
 
-static EVENTS: [Event; KEPT] = [const { Event { lock: AtomicU64::new(0), label: AtomicU32::new(0), cause: AtomicU32::new(0) } }; KEPT];
-static NEXT: AtomicU32 = AtomicU32::new(0);
+static EVENTS: [Event; KEPT] = [const { Event { lock: AtomicU64::new(FREE), label: AtomicU32::new(0), count: AtomicU32::new(0) } }; KEPT];
+static ELSEWHERE: AtomicU32 = AtomicU32::new(0);
 
-/// A copy of an event.
+/// What happened at one place.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     /// The address of its lock.
@@ -26,22 +39,45 @@ pub struct View {
     pub label: Option<u32>,
     /// The number of its `Cause`.
     pub cause: u32,
+    /// How often.
+    pub count: u32,
 }
 
-/// Keeps an event. Two threads that write one entry at once may mix it up: it is a hint for people.
+/// Counts an event at its place.
 pub fn note(lock: &Lock, label: Option<u32>, cause: Cause) {
-    let at = NEXT.fetch_add(1, Ordering::Relaxed) as usize % KEPT;
-    let event = &EVENTS[at];
-    event.label.store(label.map_or(0, |label| label.wrapping_add(1)), Ordering::Relaxed);
-    event.cause.store(cause as u32, Ordering::Relaxed);
-    event.lock.store(lock.address() as u64, Ordering::Release);
+    let key = lock.address() as u64 + cause as u64;
+    let label = label.map_or(0, |label| label.wrapping_add(1));
+    for event in &EVENTS {
+        let mut found = event.lock.load(Ordering::Acquire);
+        if found == FREE {
+            match event.lock.compare_exchange(FREE, TAKING, Ordering::Acquire, Ordering::Acquire) {
+                Ok(_) => {
+                    event.label.store(label, Ordering::Relaxed);
+                    event.lock.store(key, Ordering::Release);
+                    found = key;
+                }
+                Err(other) => found = other,
+            }
+        }
+        if found == key && event.label.load(Ordering::Relaxed) == label {
+            event.count.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+    }
+    ELSEWHERE.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The events kept, in no particular order.
+/// The places kept, in the order in which they first occurred.
 pub fn all() -> impl Iterator<Item = View> {
     EVENTS.iter().filter_map(|event| {
-        let lock = usize::try_from(event.lock.load(Ordering::Acquire)).ok().filter(|&lock| lock != 0)?;
+        let key = event.lock.load(Ordering::Acquire);
+        let lock = usize::try_from(key - key % ALIGNMENT).ok().filter(|&lock| lock != 0)?;
         let label = event.label.load(Ordering::Relaxed).checked_sub(1);
-        Some(View { lock, label, cause: event.cause.load(Ordering::Relaxed) })
+        Some(View { lock, label, cause: u32::try_from(key % ALIGNMENT).ok()?, count: event.count.load(Ordering::Relaxed) })
     })
+}
+
+/// How many events happened at places for which no room was left.
+pub fn elsewhere() -> u32 {
+    ELSEWHERE.load(Ordering::Relaxed)
 }

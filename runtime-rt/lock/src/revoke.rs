@@ -2,7 +2,7 @@
 //!
 //! The mark comes first, then the word: a holder that leaves meanwhile finds either its own word, or one that is no longer its
 //! own and leaves that alone. When the holder next looks at the entry it sees the mark: its releases and degrades do nothing,
-//! a new acquire takes the lock afresh.
+//! a new acquire takes the lock afresh. A tenure that ended by itself since it was seen is not counted as revoked.
 
 use crate::events;
 use crate::protocol::domain::Domain;
@@ -18,7 +18,7 @@ pub fn revoke(domain: &'static Domain, lock: &Lock, from: Obstructor, cause: Cau
         let mut entries = holder.entries();
         entries.find(|view| view.lock == lock.address() && view.ticket == from.ticket).map(|view| view.origin.label)
     });
-    holder.revoke(lock.address(), from.ticket);
+    let mut ended = holder.revoke(lock.address(), from.ticket);
     (domain.barrier)();
     loop {
         let word = lock.word();
@@ -26,10 +26,13 @@ pub fn revoke(domain: &'static Domain, lock: &Lock, from: Obstructor, cause: Cau
             break;
         }
         if lock.swap(word, Word(word.freed().0 | READERS)) {
+            ended = true;
             break;
         }
     }
-    lock.count(cause);
-    events::note(lock, label, cause);
+    if ended {
+        lock.count(cause);
+        events::note(lock, label, cause);
+    }
     wait::wake(domain, lock);
 }

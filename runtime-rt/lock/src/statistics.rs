@@ -1,4 +1,4 @@
-//! What `stats=1` prints at exit: one line in all, one a lock and cause, and the last events by place.
+//! What `stats=1` prints at exit: one line in all, one a lock and cause, and one a place (a label of the plan) and cause.
 //!
 //! A process that ends without `exit` (a signal, `_exit`) prints nothing.
 
@@ -60,7 +60,10 @@ fn write(to: c_int) {
             Some(label) => line.text(b"l").number(u64::from(label)),
             None => line.text(b"an unknown place"),
         };
-        line.text(b": ").text(cause.as_bytes()).write(to);
+        line.text(b": ").text(cause.as_bytes()).text(b" ").number(u64::from(event.count)).write(to);
+    }
+    if events::elsewhere() != 0 {
+        Line::new().number(pid).text(b": ").number(u64::from(events::elsewhere())).text(b" events at further places").write(to);
     }
 }
 

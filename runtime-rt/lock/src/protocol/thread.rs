@@ -345,13 +345,16 @@ impl Thread {
         self.reading.iter().any(|place| place.load(Ordering::Relaxed) == lock)
     }
 
-    /// Another thread: ends a tenure. The record's own thread finds out when it next looks.
-    pub fn revoke(&self, lock: usize, ticket: Ticket) {
+    /// Another thread: ends a tenure; whether any of it was left. The record's own thread finds out when it next looks.
+    pub fn revoke(&self, lock: usize, ticket: Ticket) -> bool {
+        let mut any = false;
         for hold in &self.holds {
             if hold.key().is_some_and(|(held, _)| held == lock) && hold.ticket.load(Ordering::Relaxed) == ticket.0 {
+                any |= hold.in_force();
                 hold.revoked.store(ticket.0, Ordering::SeqCst);
             }
         }
+        any
     }
 
     /// Any thread, when the record's thread is gone or is the caller: forgets everything.

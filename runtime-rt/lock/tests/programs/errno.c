@@ -1,6 +1,6 @@
 // errno is kept by everything that a hook does: parking, inspecting, revoking, sweeping, being told that the table is full.
 // languages: c c++
-// stats: spinning=1
+// stats: spinning|timeout=1
 // options: inspect_ms=20
 #include "hooks.h"
 static volatile int held, flag;

@@ -1,6 +1,6 @@
 // exit while another thread holds a lock that a handler of exit wants: it waits for the inspection that finds the holder spinning.
 // languages: c c++
-// stats: spinning=1
+// stats: spinning|timeout=1
 // options: inspect_ms=20
 #include "hooks.h"
 static volatile int held;

@@ -1,5 +1,6 @@
-// std::mutex, std::timed_mutex, std::shared_mutex and std::recursive_mutex in cycles with injected locks: each is broken once.
-// stats: cycle=4
+// std::mutex, std::timed_mutex, std::shared_mutex and std::recursive_mutex in cycles with injected locks: each is broken once, at an inspection
+// or, should the other thread be late, before it waits.
+// stats: cycle|program-lock=4
 // options: inspect_ms=20
 #include <mutex>
 #include <shared_mutex>

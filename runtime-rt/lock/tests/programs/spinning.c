@@ -1,6 +1,6 @@
 // A region that spins on a flag which another thread sets under the lock.
 // languages: c c++
-// stats: spinning=1
+// stats: spinning|timeout=1
 // options: inspect_ms=20
 #include "hooks.h"
 static volatile int held, flag;

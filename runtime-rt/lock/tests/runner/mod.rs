@@ -4,6 +4,7 @@
 //! | line | meaning |
 //! |---|---|
 //! | `// stats: cause=2 other>=1` | these counters, in all its processes together, and no others; `none`; `any`; `silent`: prints nothing at all |
+//! | `// stats: spinning\|timeout=1` | … so many of both together: on a crowded machine a spinning thread may not get to run |
 //! | `// options: …` | added to `ATOMFIX_OPTIONS` |
 //! | `// stderr: …` | the first line on standard error |
 //! | `// languages: c c++` | a C program that is compiled as both |
@@ -256,13 +257,14 @@ fn complaint(program: &Program, place: &Place, binary: &Path, number: usize) -> 
         return None;
     }
     let found = counters(&text);
-    let as_expected = |cause: &String| {
-        let count = found.get(cause).copied().unwrap_or(0);
-        match expected.get(cause).copied().unwrap_or(Expected::Exactly(0)) {
+    let as_expected = |(causes, expected): (&String, &Expected)| {
+        let count: u64 = causes.split('|').filter_map(|cause| found.get(cause)).sum();
+        match *expected {
             Expected::Exactly(exactly) => count == exactly,
             Expected::AtLeast(least) => count >= least,
         }
     };
-    let right = found.keys().chain(expected.keys()).all(as_expected);
+    let is_expected = |cause: &String| expected.keys().any(|causes| causes.split('|').any(|one| one == cause));
+    let right = found.keys().all(is_expected) && expected.iter().all(as_expected);
     (!right).then(|| format!("unexpected counters: {found:?}\n{text}"))
 }

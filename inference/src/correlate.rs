@@ -20,6 +20,8 @@ use model::program::{Place, Program};
 
 use crate::access::Accesses;
 use crate::exposure::Exposure;
+use crate::indirect::resolved;
+use crate::points_to::PointsTo;
 use crate::variable::Variables;
 
 /// When variables count as correlated.
@@ -89,7 +91,9 @@ pub struct Correlated {
 /// Step one: the sets to watch, from what runs have shown so far.
 #[must_use]
 pub fn candidates(program: &Program, evidence: &Evidence, thresholds: &Thresholds) -> Candidates {
-    let variables = Variables::of(program, evidence);
+    let points_to = PointsTo::of(program);
+    let program = &resolved(program, &points_to);
+    let variables = Variables::of(program, evidence, &points_to);
     let accesses = Accesses::of(program, &variables);
     let exposure = Exposure::of(program, evidence, &variables, &accesses);
     let mined = Mined::of(evidence, &variables);

@@ -6,6 +6,11 @@
 pub mod flow;
 pub mod sets;
 
+pub mod points_to;
+
+pub mod indirect;
+
+pub mod explain;
 pub mod variable;
 
 pub mod access;

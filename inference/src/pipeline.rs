@@ -14,11 +14,14 @@ use crate::budget::{self, Budget};
 use crate::check::{check, judge};
 use crate::correlate::{self, Thresholds};
 use crate::emit;
+use crate::explain::explain;
 use crate::exposure::Exposure;
 use crate::flow::Flow;
+use crate::indirect::resolved;
 use crate::joint;
 use crate::order::OrderFacts;
 use crate::placement::Placements;
+use crate::points_to::PointsTo;
 use crate::program_lock::{ProgramLockId, ProgramLocks};
 use crate::resolve::resolve;
 use crate::sets::Set;
@@ -71,13 +74,14 @@ pub struct Inferred {
     /// Constraints and operations by variable and function, as the plan was written from them.
     pub placements: Placements,
     variables: Variables,
+    points_to: PointsTo,
 }
 
 impl Inferred {
     /// How a site came to its variable.
     #[must_use]
     pub fn explain(&self, site: SiteKey) -> String {
-        self.variables.explain(site)
+        explain(site, &self.variables, &self.points_to)
     }
 
     /// The variables of a place.
@@ -89,7 +93,9 @@ impl Inferred {
 /// Infers a plan for `build` of `program` from `evidence`.
 #[must_use]
 pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Config) -> Inferred {
-    let mut variables = Variables::of(program, evidence);
+    let points_to = PointsTo::of(program);
+    let program = &resolved(program, &points_to);
+    let mut variables = Variables::of(program, evidence, &points_to);
     let correlated = correlate::join(program, &mut variables, evidence, &config.correlation);
     let accesses = Accesses::of(program, &variables);
     let calls = Calls::of(program);
@@ -125,7 +131,7 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let protects: Vec<_> = resolution.order.iter().map(|&variable| variables.get(variable).places.clone()).collect();
     let (certificate, doubts) = certify(program, &mut plan, &protects);
     findings.extend(doubts);
-    Inferred { plan, certificate, findings, statistics, placements: resolution.placements, variables }
+    Inferred { plan, certificate, findings, statistics, placements: resolution.placements, variables, points_to }
 }
 
 fn program_cycle(cycle: &BTreeSet<ProgramLockId>, locks: &ProgramLocks) -> String {
@@ -159,7 +165,9 @@ fn certify(program: &Program, plan: &mut Plan, protects: &[BTreeSet<Place>]) -> 
 /// Checks a plan that people have edited. A lock is known by the name of its variable.
 #[must_use]
 pub fn check_plan(program: &Program, evidence: &Evidence, plan: &Plan) -> Certificate {
-    let mut variables = Variables::of(program, evidence);
+    let points_to = PointsTo::of(program);
+    let program = &resolved(program, &points_to);
+    let mut variables = Variables::of(program, evidence, &points_to);
     // Whatever thresholds the plan was made with.
     let _ = correlate::join(program, &mut variables, evidence, &Thresholds { support: 0, confidence: 0, members: usize::MAX });
     let mut by_name: BTreeMap<String, &BTreeSet<Place>> = BTreeMap::new();

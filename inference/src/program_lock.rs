@@ -3,12 +3,11 @@
 //! The bitcode is from before inlining, so a `lock_guard` constructor or an `item_lock()` wrapper is a call that returns with a lock
 //! held; without that in the summaries no lock would be seen at all.
 //!
-//! A lock is a *class*: the place of its mutex. Not handled: two locks of one class held at once (the first unlock ends both);
-//! locks reached through a bare pointer, which are all one class; a release on some paths only counts as a release, as in guards
+//! A lock is a *class*: the place of its mutex, pointers resolved (`indirect`). Not handled: two locks of one class held at once (the first
+//! unlock ends both); a release on some paths only counts as a release, as in guards
 //! that remember whether they own the lock.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use model::external::SyncOp;
 use model::ids::{FunctionId, NodeId};
@@ -21,24 +20,6 @@ use crate::summary::Calls;
 /// A class of the program's locks, by its place in `ProgramLocks::names`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ProgramLockId(pub u32);
-
-/// What a class is known by.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ProgramLock {
-    /// At a place that has a name.
-    At(Place),
-    /// Reached through a pointer about which the code says nothing more.
-    Behind,
-}
-
-impl fmt::Display for ProgramLock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::At(place) => write!(f, "{place}"),
-            Self::Behind => f.write_str("those behind pointers"),
-        }
-    }
-}
 
 /// Locks held, by class and by the node that took each.
 pub type Held = BTreeMap<(ProgramLockId, NodeId), Mode>;
@@ -56,7 +37,7 @@ pub struct LockSummary {
 #[derive(Clone, Debug, Default)]
 pub struct ProgramLocks {
     /// Sorted; indexed by `ProgramLockId`.
-    pub names: Vec<ProgramLock>,
+    pub names: Vec<Place>,
     /// By `FunctionId`: what nodes do to locks themselves.
     pub steps: Vec<BTreeMap<NodeId, LockStep>>,
     /// By `FunctionId`.
@@ -76,14 +57,10 @@ pub enum LockStep {
     Drop(ProgramLockId),
 }
 
-fn named(node: &Node) -> Option<(SyncOp, ProgramLock)> {
+fn named(node: &Node) -> Option<(SyncOp, Place)> {
     let NodeKind::Call(call) = &node.kind else { return None };
     let (op, places) = call.sync.as_ref()?;
-    let lock = match places.first()? {
-        Place::Pointer { .. } => ProgramLock::Behind,
-        place => ProgramLock::At(place.clone()),
-    };
-    Some((*op, lock))
+    Some((*op, places.first()?.clone()))
 }
 
 fn step(op: SyncOp, lock: ProgramLockId) -> Option<LockStep> {
@@ -100,7 +77,7 @@ fn step(op: SyncOp, lock: ProgramLockId) -> Option<LockStep> {
 impl ProgramLocks {
     /// The name of a class.
     #[must_use]
-    pub fn name(&self, lock: ProgramLockId) -> &ProgramLock {
+    pub fn name(&self, lock: ProgramLockId) -> &Place {
         &self.names[lock.0 as usize]
     }
 
@@ -108,8 +85,8 @@ impl ProgramLocks {
     #[must_use]
     pub fn of(program: &Program, calls: &Calls, flows: &[Flow]) -> Self {
         let all = program.functions.iter().flat_map(|function| &function.nodes).filter_map(named);
-        let names: Vec<ProgramLock> = all.map(|(_, lock)| lock).collect::<BTreeSet<_>>().into_iter().collect();
-        let id = |lock: &ProgramLock| names.binary_search(lock).ok().and_then(|index| u32::try_from(index).ok()).map(ProgramLockId);
+        let names: Vec<Place> = all.map(|(_, lock)| lock).collect::<BTreeSet<_>>().into_iter().collect();
+        let id = |lock: &Place| names.binary_search(lock).ok().and_then(|index| u32::try_from(index).ok()).map(ProgramLockId);
         let steps = program.functions.iter().map(|function| {
             let nodes = function.nodes.iter().enumerate();
             let steps = nodes.filter_map(|(n, node)| named(node).and_then(|(op, lock)| Some((NodeId::new(n), step(op, id(&lock)?)?))));

@@ -1,6 +1,7 @@
 //! Phase 2: what a call may do, transitively, over the strongly connected components of the call graph.
 //!
-//! An indirect call may reach every function of the type that it names whose address is taken. Not handled: calls that library code makes back
+//! An indirect call may reach what points-to analysis found (`indirect`), else every function of the type that it names whose address is
+//! taken. Not handled: calls that library code makes back
 //! into the program (`qsort`'s comparison); they are taken to do nothing.
 
 use std::collections::BTreeMap;
@@ -66,6 +67,7 @@ impl Calls {
         let reached = |call: &Call| match &call.callee {
             Callee::Direct(name) => by_name.get(name.as_str()).cloned().unwrap_or_default(),
             Callee::Indirect(signature) => by_signature.get(signature.as_str()).cloned().unwrap_or_default(),
+            Callee::OneOf(names) => names.iter().filter_map(|name| by_name.get(name)).flatten().copied().collect(),
             Callee::Assembly => Vec::new(),
         };
         let callees: Vec<BTreeMap<NodeId, Vec<FunctionId>>> = program
@@ -241,7 +243,7 @@ pub fn waits(call: &Call) -> Option<String> {
     let waiting = matches!(call.sync, Some((SyncOp::Wait | SyncOp::Join | SyncOp::Meet, _)));
     (waiting || call.blocking == Some(Blocking::Peer)).then(|| match &call.callee {
         Callee::Direct(name) => name.clone(),
-        Callee::Indirect(_) => "an indirect call".to_owned(),
+        Callee::Indirect(_) | Callee::OneOf(_) => "an indirect call".to_owned(),
         Callee::Assembly => "inline assembly".to_owned(),
     })
 }

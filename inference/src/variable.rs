@@ -7,15 +7,25 @@
 //! - a place behind a bare pointer *joins* the variables of the named places that it was seen with, one or several, without
 //!   uniting them: code that copies or clears anything would otherwise make one variable of everything. Its accesses count for each.
 //!
-//! Not handled: a range access (memcpy, a wide store) belongs to the variables of its own place only, though it may touch the fields
-//! behind it; nothing joins two pointers that no run saw on one address.
+//! What never ran goes where `points_to` says: its place joins the variables of all places of its class that ran on shared memory, or
+//! makes one variable with the others if none of them did. So static results add sites to variables and never unite two that
+//! runs kept apart, which would make locks coarse, but for one thing: all elements of an array are one, however they are indexed.
+//!
+//! Not handled: a pointer that ran belongs to what it was seen with, though it may point elsewhere in other runs; a place of which
+//! the analysis says too little (its class has fields that cannot be told apart, or more than `MOST_JOINED` variables) stays by itself, and
+//! is counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use model::ids::{SiteKey, VariableId};
-use model::profile::Evidence;
+use model::profile::{Evidence, SiteEvidence};
 use model::program::{Place, Program};
+
+use crate::points_to::PointsTo;
+
+/// More variables than this are joined by no place on the word of the static analysis.
+const MOST_JOINED: usize = 4;
 
 /// All variables of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +34,8 @@ pub struct Variables {
     classes: Vec<Variable>,
     places: BTreeMap<Place, BTreeSet<VariableId>>,
     sites: BTreeMap<SiteKey, Vec<Place>>,
+    /// Places whose class has too many variables to join.
+    ambiguous: BTreeSet<Place>,
 }
 
 /// One variable: what one lock would protect.
@@ -68,9 +80,9 @@ impl fmt::Display for Variable {
 }
 
 impl Variables {
-    /// Groups every access of `program` by its place and by what `evidence` saw together.
+    /// Groups every access of `program` by its place, by what `evidence` saw together, and by what pointers may point to.
     #[must_use]
-    pub fn of(program: &Program, evidence: &Evidence) -> Self {
+    pub fn of(program: &Program, evidence: &Evidence, points_to: &PointsTo) -> Self {
         let sites = places_of_sites(program);
         let mut grouping = Grouping::default();
         for place in sites.values().flatten() {
@@ -87,7 +99,22 @@ impl Variables {
             grouping.connect((a, places(&a)), (b, places(&b)), seen);
         }
         grouping.connect_pointers();
+        let ran = |(site, seen): (&SiteKey, &SiteEvidence)| {
+            places(site).iter().map(move |place| (place.clone(), seen.shared > 0)).collect::<Vec<_>>()
+        };
+        let mut runs: BTreeMap<Place, Ran> = BTreeMap::new();
+        for (place, shared) in evidence.sites.iter().flat_map(ran) {
+            let known = runs.entry(place).or_insert(Ran::Privately);
+            *known = if shared { Ran::OnSharedMemory } else { *known };
+        }
+        grouping.connect_statically(points_to, &runs);
         grouping.finish(sites)
+    }
+
+    /// Places that never ran and of which the static analysis says too little.
+    #[must_use]
+    pub fn ambiguous(&self) -> &BTreeSet<Place> {
+        &self.ambiguous
     }
 
     /// The variables of a place; none for one that the program does not access.
@@ -146,31 +173,10 @@ impl Variables {
         id
     }
 
-    /// How a site came to its variables, for people.
+    /// The places that a site accesses; `None` for one that accesses nothing.
     #[must_use]
-    pub fn explain(&self, site: SiteKey) -> String {
-        let Some(places) = self.sites.get(&site) else {
-            return format!("{site}: no access of this program has this key\n");
-        };
-        let mut text = String::new();
-        for place in places {
-            text.push_str(&format!("{site} accesses {place}\n"));
-            for id in self.of_place(place) {
-                let variable = self.get(id);
-                if variable.is_set() {
-                    text.push_str(&format!("  which is accessed together with the others of {id}: {variable}\n"));
-                    continue;
-                }
-                text.push_str(&format!("  which belongs to {id}: {variable}\n"));
-                for other in variable.places.iter().filter(|other| *other != place) {
-                    text.push_str(&format!("  together with {other}\n"));
-                }
-                for (a, b) in &variable.united_by {
-                    text.push_str(&format!("  because runs saw {a} and {b} on one address\n"));
-                }
-            }
-        }
-        text
+    pub fn places_of(&self, site: SiteKey) -> Option<&[Place]> {
+        self.sites.get(&site).map(Vec::as_slice)
     }
 }
 
@@ -191,6 +197,15 @@ fn places_of_sites(program: &Program) -> BTreeMap<SiteKey, Vec<Place>> {
     sites
 }
 
+/// Whether and where a place's sites ran.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ran {
+    /// On memory of one thread only.
+    Privately,
+    /// On shared memory, at least once.
+    OnSharedMemory,
+}
+
 /// How two sites came to one address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
@@ -209,6 +224,7 @@ struct Grouping {
     /// Two places behind pointers that were seen together.
     pointers: BTreeSet<(Place, Place)>,
     reasons: Vec<(Place, (SiteKey, SiteKey))>,
+    ambiguous: BTreeSet<Place>,
 }
 
 impl Grouping {
@@ -257,6 +273,46 @@ impl Grouping {
         }
     }
 
+    /// Adds what never ran to what it may be.
+    fn connect_statically(&mut self, points_to: &PointsTo, runs: &BTreeMap<Place, Ran>) {
+        let mut joins: BTreeMap<&Place, BTreeSet<Place>> = BTreeMap::new();
+        for class in points_to.classes() {
+            let places: Vec<&Place> = class.places.iter().filter(|place| self.union.indices.contains_key(*place)).collect();
+            // Where fields cannot be told apart, elements and fields cannot either.
+            for (element, other) in elements(&places).into_iter().filter(|_| !class.whole) {
+                self.union.join(element, other);
+            }
+            let seen: Vec<&Place> = places.iter().copied().filter(|place| runs.get(*place) == Some(&Ran::OnSharedMemory)).collect();
+            let bare = places.into_iter().filter(|place| !runs.contains_key(*place));
+            let bare: Vec<&Place> = bare.filter(|place| !matches!(place, Place::Global { .. } | Place::GlobalElement { .. })).collect();
+            if seen.is_empty() {
+                let pointers: Vec<&Place> =
+                    bare.into_iter().filter(|place| is_pointer(place) && !self.joins.contains_key(*place)).collect();
+                pointers.windows(2).for_each(|pair| self.union.join(pair[0], pair[1]));
+                continue;
+            }
+            // A pointer that was seen with named places stands for those.
+            let meant = seen
+                .iter()
+                .flat_map(|&place| self.joins.get(place).map_or_else(|| vec![place.clone()], |named| named.iter().cloned().collect()));
+            if class.whole {
+                self.ambiguous.extend(bare.into_iter().cloned());
+                continue;
+            }
+            let targets: BTreeMap<Option<usize>, Place> = meant.map(|place| (self.union.root_of(&place), place)).collect();
+            for place in bare {
+                joins.entry(place).or_default().extend(targets.values().cloned());
+            }
+        }
+        for (place, targets) in joins {
+            if targets.len() > MOST_JOINED || self.ambiguous.contains(place) {
+                self.ambiguous.insert(place.clone());
+            } else {
+                self.joins.entry(place.clone()).or_default().extend(targets);
+            }
+        }
+    }
+
     fn finish(self, sites: BTreeMap<SiteKey, Vec<Place>>) -> Variables {
         let mut members: BTreeMap<usize, BTreeSet<Place>> = BTreeMap::new();
         for (place, &index) in &self.union.indices {
@@ -288,12 +344,24 @@ impl Grouping {
                 classes[v].united_by.push(*sites);
             }
         }
-        Variables { classes, places, sites }
+        Variables { classes, places, sites, ambiguous: self.ambiguous }
     }
 }
 
 fn is_pointer(place: &Place) -> bool {
     matches!(place, Place::Pointer { .. })
+}
+
+/// Elements of an array with the places of the same memory that a constant index names.
+fn elements<'a>(places: &[&'a Place]) -> Vec<(&'a Place, &'a Place)> {
+    let name = |place: &'a Place| match place {
+        Place::Global { name, .. } => Some(name),
+        _ => None,
+    };
+    let pairs = places.iter().filter_map(|&place| if let Place::GlobalElement { name, .. } = place { Some((place, name)) } else { None });
+    pairs
+        .flat_map(|(element, array)| places.iter().filter(move |&&other| name(other) == Some(array)).map(move |&other| (element, other)))
+        .collect()
 }
 
 /// Whether two named places on one address are one variable, rather than memory that was used twice.

@@ -229,3 +229,31 @@ fn a_region_that_calls_code_nobody_knows_is_refused() {
     check_refused(&region("compress"), "its region calls compress, which was not captured and may take any time");
     check(&region("malloc"), &["f before 1: x acquire X", "f 3->4: x release 1"]);
 }
+
+#[test]
+fn a_write_through_a_pointer_that_never_ran_counts_for_the_global_that_it_may_be() {
+    let text = format!("{TWO} fn g\n 1: write *p -> 2\n 2: return\n pair f 1 2 X\n unrun g 1\n");
+    let alone = ["f before 1: x acquire X", "f 2->3: x release 1"];
+    check(&text, &alone);
+    let both = ["f before 1: x and 1 more acquire X", "f 2->3: x and 1 more release 1"];
+    let write = ["g before 1: x and 1 more acquire X", "g 1->2: x and 1 more release 1"];
+    check(&format!("{text} same x *p"), &[both, write].concat());
+    // What ran on shared memory, and not on x, is not taken for it.
+    check(&format!("{TWO} fn g\n 1: write *p -> 2\n 2: return\n pair f 1 2 X\n same x *p"), &alone);
+}
+
+#[test]
+fn a_pointer_that_may_be_too_many_variables_stays_by_itself() {
+    let many = ["a", "b", "c", "d"];
+    let reads: String = many.iter().zip(10..).map(|(name, at)| format!("{at}: read {name} -> {}\n", at + 1)).collect();
+    let text = format!("{TWO} fn g\n 1: write *p -> 2\n 2: return\n fn h\n {reads} 14: return\n pair f 1 2 X\n unrun g 1\n");
+    check(&format!("{text} same x *p {}", many.join(" ")), &["f before 1: x acquire X", "f 2->3: x release 1"]);
+}
+
+#[test]
+fn all_elements_of_an_array_are_one_however_they_are_indexed() {
+    let text = format!("{TWO} fn g\n 1: write x[] -> 2\n 2: return\n pair f 1 2 X\n unrun g 1\n same x x[]");
+    let both = ["f before 1: x and 1 more acquire X", "f 2->3: x and 1 more release 1"];
+    let write = ["g before 1: x and 1 more acquire X", "g 1->2: x and 1 more release 1"];
+    check(&text, &[both, write].concat());
+}

@@ -245,3 +245,28 @@ fn readers_that_only_meet_readers_wait_for_nobody() {
     assert!(inferred.placements.constraints.values().flat_map(|c| &c.list).all(|c| c.origin == inference::constraint::Origin::Pair));
     assert_eq!(inferred.plan.locks.len(), 2);
 }
+
+#[test]
+fn locks_behind_pointers_are_told_apart_by_what_the_pointers_may_be() {
+    let orders = "
+        fn f
+          1: lock *p -> 2
+          2: lock *q -> 3
+          3: unlock *q -> 4
+          4: unlock *p -> 5
+          5: return
+        fn g
+          1: lock *q -> 2
+          2: lock m -> 3
+          3: unlock m -> 4
+          4: unlock *q -> 5
+          5: return
+        same *q n
+        ";
+    let cycles = |text: &str| {
+        let case = parse(text);
+        infer_checked(&case).findings.iter().filter(|line| line.contains("more than one order")).count()
+    };
+    assert_eq!(cycles(&format!("{orders} same *p other")), 0);
+    assert_eq!(cycles(&format!("{orders} same *p m")), 1);
+}

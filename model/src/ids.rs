@@ -118,6 +118,10 @@ dense_id!(
     NodeId, "n"
 );
 dense_id!(
+    /// A value of one function that may hold a pointer.
+    PointerId, "p"
+);
+dense_id!(
     /// A function of one `Program`.
     FunctionId, "fn"
 );

@@ -1,6 +1,6 @@
 //! The vocabulary of atomfix, in the order in which data flows through the tool.
 //!
-//! A program is captured and *extracted* (`ids`, `site`, `external`, `program`), its passing runs are *profiled*
+//! A program is captured and *extracted* (`ids`, `site`, `external`, `pointer`, `program`), its passing runs are *profiled*
 //! (`pair`, `correlation`, `recording`, `profile`), inference makes a *plan* with a *certificate* (`plan`, `certificate`), injection applies it, and
 //! exploration reports on it (`event`, `schedule`, `report`). `abi` names the runtime hooks that the passes call and the
 //! archives define; `wire` is the one way in which any file of ours is framed, checked and written.
@@ -15,6 +15,7 @@ pub mod ids;
 
 pub mod external;
 mod listing;
+pub mod pointer;
 pub mod program;
 pub mod site;
 

@@ -72,6 +72,7 @@ impl fmt::Display for Call {
         match &self.callee {
             Callee::Direct(name) => write!(f, "call {name}")?,
             Callee::Indirect(ty) => write!(f, "call through {ty}")?,
+            Callee::OneOf(names) => write!(f, "call one of {}", names.join(", "))?,
             Callee::Assembly => f.write_str("assembly")?,
         }
         for access in &self.accesses {
@@ -123,6 +124,7 @@ mod tests {
                 node(NodeKind::Call(wait), vec![NodeId(0), NodeId(3)]),
                 node(NodeKind::Return, vec![]),
             ],
+            pointers: crate::pointer::Pointers::default(),
             refused: None,
         };
         let expected = "function f@a.c f0000000000000001\n  n0 block -> n1 ; ?\n  n1 atomic update x -> n2 ; ?\n  \

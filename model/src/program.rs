@@ -17,6 +17,7 @@ use core::fmt;
 use crate::external::{Blocking, SyncOp};
 use crate::ids::{FunctionId, FunctionKey, NodeId, SiteKey};
 use crate::pair::Rw;
+use crate::pointer::Pointers;
 use crate::site::Source;
 
 /// All functions of the program whose bitcode was captured.
@@ -27,6 +28,8 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// Functions that are used otherwise than by calling them, by the name that `Callee::Direct` uses: what indirect calls may reach.
     pub taken: BTreeSet<String>,
+    /// What the initial values of globals point to, one entry for each module that has such.
+    pub data: Vec<Pointers>,
     /// What could not be covered, for the report.
     pub uncovered: Vec<Uncovered>,
 }
@@ -41,6 +44,8 @@ pub struct Module {
     pub functions: Vec<Function>,
     /// Functions, defined here or elsewhere, that it uses otherwise than by calling them.
     pub taken: Vec<String>,
+    /// What the initial values of its globals point to.
+    pub data: Pointers,
     /// What could not be covered in it.
     pub uncovered: Vec<Uncovered>,
 }
@@ -71,6 +76,8 @@ pub struct Function {
     pub signature: String,
     /// Indexed by `NodeId`; node 0 is the entry block's.
     pub nodes: Vec<Node>,
+    /// Where its pointers come from and go to.
+    pub pointers: Pointers,
     /// Why no lock may be placed in it (callbr, naked, ifunc resolver, coroutine, setjmp), if so.
     pub refused: Option<String>,
 }
@@ -194,6 +201,8 @@ pub enum Callee {
     Direct(String),
     /// Through a pointer; its type (`i32 (ptr, i64)`) narrows the candidates to functions of that type whose address is taken.
     Indirect(String),
+    /// Through a pointer that holds one of these functions, named as above: an indirect call of which points-to analysis knows more.
+    OneOf(Vec<String>),
     /// Inline assembly.
     Assembly,
 }
@@ -205,7 +214,11 @@ impl Program {
         let mut functions = BTreeMap::new();
         let mut uncovered = Vec::new();
         let mut taken = BTreeSet::new();
+        let mut data = Vec::new();
         for module in modules {
+            if !module.data.flows.is_empty() {
+                data.push(module.data);
+            }
             uncovered.extend(module.uncovered);
             taken.extend(module.taken);
             for function in module.functions {
@@ -214,7 +227,7 @@ impl Program {
         }
         uncovered.sort();
         uncovered.dedup();
-        Self { functions: functions.into_values().collect(), taken, uncovered }
+        Self { functions: functions.into_values().collect(), taken, data, uncovered }
     }
 
     /// Where each site stands.

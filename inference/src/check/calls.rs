@@ -22,14 +22,9 @@ pub enum AnyLock {
     Program(Name),
 }
 
-/// A lock of the program: the number of the place of its object; all bare pointers are one.
+/// A lock of the program: the number of the place of its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Name {
-    /// At a place, by its number among all.
-    At(u32),
-    /// Behind a pointer.
-    Behind,
-}
+pub struct Name(pub u32);
 
 /// What one function may do when called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -216,17 +211,14 @@ impl Effects {
     }
 
     fn number(&self, object: &Place) -> Name {
-        let number = || self.names.binary_search(object).ok().and_then(|number| u32::try_from(number).ok());
-        if matches!(object, Place::Pointer { .. }) { Name::Behind } else { number().map_or(Name::Behind, Name::At) }
+        let number = self.names.binary_search(object).expect("the places of all lock operations are listed");
+        Name(u32::try_from(number).expect("fewer than 2^32 locks"))
     }
 
     /// What people call a lock of the program.
     #[must_use]
     pub fn text(&self, name: Name) -> String {
-        match name {
-            Name::At(number) => format!("lock {}", self.names[number as usize]),
-            Name::Behind => "locks behind pointers".to_owned(),
-        }
+        format!("lock {}", self.names[name.0 as usize])
     }
 
     /// Whether, and how, one of the program's locks may be held after a node, given how it is held before.
@@ -303,6 +295,7 @@ fn resolve(program: &Program, calls: Vec<Vec<(NodeId, &Callee)>>) -> Vec<BTreeMa
     let reached = |callee: &Callee| match callee {
         Callee::Direct(name) => names.get(name).cloned().unwrap_or_default(),
         Callee::Indirect(signature) => types.get(signature.as_str()).cloned().unwrap_or_default(),
+        Callee::OneOf(all) => all.iter().filter_map(|name| names.get(name)).flatten().copied().collect(),
         Callee::Assembly => Vec::new(),
     };
     let resolved = calls.into_iter().map(|calls| calls.into_iter().map(|(at, callee)| (at, reached(callee))).collect());

@@ -85,15 +85,23 @@ impl<'a> Scene<'a> {
         for at in (0..self.function.nodes.len()).map(NodeId::new) {
             let targets = self.effects.targets(self.index, at);
             if !targets.is_empty() {
-                let held = self.held_when(at, &Taken { lock: AnyLock::Program(super::calls::Name::Behind), mode: Mode::R, in_call: true });
-                let behind = self.program.get(&at).into_iter().flatten().filter(|(name, _)| *name == super::calls::Name::Behind);
-                let behind = behind.map(|&(name, mode)| (AnyLock::Program(name), mode));
-                for (lock, _) in held.into_iter().chain(behind) {
+                for lock in self.held_in_calls(at) {
                     found.extend(targets.iter().map(|&callee| (lock, callee)));
                 }
             }
         }
         found
+    }
+
+    /// The locks that may be held while a call at a node runs.
+    fn held_in_calls(&self, at: NodeId) -> BTreeSet<AnyLock> {
+        let mut held = BTreeSet::new();
+        for (&lock, (operations, arriving)) in &self.injected {
+            let mut holds = arriving.get(&at).into_iter().flatten();
+            held.extend(holds.any(|&hold| operations.after(At::Before(at), hold).is_some()).then_some(AnyLock::Injected(lock)));
+        }
+        held.extend(self.program.get(&at).into_iter().flatten().map(|&(name, _)| AnyLock::Program(name)));
+        held
     }
 
     /// The holds of an injected lock at the moment when something else is taken at a node.

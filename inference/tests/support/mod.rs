@@ -9,6 +9,7 @@
 //! together foo 2 bar 3        seen on one address
 //! ordered foo 2               never met a concurrent access of another thread
 //! unrun foo 2                 never ran
+//! same *p x                   may be the same memory, as pointers of the first function tell
 //! ```
 //! Places: `x` a global, `x[]` an element, `T.8` a field, `*p` a pointer. Nodes: `read` `write` `update` `atomic` P, `copy` P Q, `call` F,
 //! `icall` TYPE, `lock` `unlock` `rdlock` M, `wait` C M, `join`, `sleep`, `-` (nothing), `return`.
@@ -21,8 +22,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use inference::{Config, Reads};
 use model::external::{Blocking, SyncOp};
-use model::ids::{FunctionId, FunctionKey, NodeId, SiteKey, fnv1a};
+use model::ids::{FunctionId, FunctionKey, NodeId, PointerId, SiteKey, fnv1a};
 use model::pair::{Atomicity, Rw};
+use model::pointer::Pointers;
 use model::profile::{Evidence, LockName, PairEvidence, PairKey, SiteEvidence};
 use model::program::{Access, Call, Callee, Function, Node, NodeKind, Place, Program};
 use model::site::{Position, Source};
@@ -99,10 +101,12 @@ pub(crate) fn parse(text: &str) -> Case {
     let mut functions: Vec<(String, BTreeMap<u32, Node>, Option<u32>)> = Vec::new();
     let mut evidence = Evidence { runs: 1, ..Evidence::default() };
     let mut later = Vec::new();
+    let mut same = Vec::new();
     for line in text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()).filter(|line| !line.is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             ["fn", name] => functions.push((name.to_owned(), BTreeMap::new(), None)),
+            ["same", ref places @ ..] => same.push(places.iter().map(|text| place(text)).collect::<Vec<_>>()),
             ["pair" | "held" | "together" | "ordered" | "unrun", ..] => later.push(words),
             _ => {
                 let (number, rest) = line.split_once(':').unwrap_or_else(|| panic!("not a line of a case: {line}"));
@@ -119,7 +123,12 @@ pub(crate) fn parse(text: &str) -> Case {
         }
     }
     let taken = functions.iter().map(|(name, _, _)| name.clone()).collect();
-    let program = Program { functions: functions.into_iter().map(function).collect(), taken, uncovered: Vec::new() };
+    let mut program = Program { functions: functions.into_iter().map(function).collect(), taken, ..Program::default() };
+    for (index, places) in same.into_iter().enumerate() {
+        let pointers = &mut program.functions[0].pointers;
+        pointers.count += 1;
+        pointers.behind.extend(places.into_iter().map(|place| (place, PointerId::new(index))));
+    }
     for node in program.functions.iter().flat_map(|function| &function.nodes).filter(|node| !node.accesses().is_empty()) {
         let evidence_of = SiteEvidence { rw: node.accesses()[0].rw, seen: 10, shared: 10, locks: Some(BTreeSet::new()), concurrent: true };
         evidence.sites.insert(node.site.expect("accesses are sites"), evidence_of);
@@ -139,7 +148,8 @@ fn function((name, mut nodes, first): (String, BTreeMap<u32, Node>, Option<u32>)
     let last = *nodes.keys().next_back().expect("a node");
     let nodes = (0..=last).map(|number| nodes.remove(&number).unwrap_or_else(filler)).collect();
     let key = key_of(&name);
-    Function { key, name, local: false, module: "test.c".to_owned(), signature: "void ()".to_owned(), nodes, refused: None }
+    let (module, signature) = ("test.c".to_owned(), "void ()".to_owned());
+    Function { key, name, local: false, module, signature, nodes, pointers: Pointers::default(), refused: None }
 }
 
 fn lock(name: &str) -> LockName {

@@ -4,11 +4,13 @@
 //! 2. `key`: the stable identity of each body;
 //! 3. `collect`: each body's nodes, in the one numbering that instrumentation and injection share;
 //! 4. `place`: what memory each access is to;
-//! 5. `program`: the model.
+//! 5. `pointer`: where pointers come from and go to;
+//! 6. `program`: the model.
 
 mod collect;
 mod key;
 mod place;
+mod pointer;
 mod prepare;
 mod privacy;
 mod program;

@@ -2,10 +2,11 @@
 
 use model::external::External;
 use model::ids::{FunctionKey, NodeId, SiteKey, fnv1a_from};
-use model::program::{Access, Call, Callee, Function, Module as ProgramModule, Node, NodeKind, Uncovered};
+use model::program::{Access, Call, Callee, Function, Module as ProgramModule, Node, NodeKind, Place, Uncovered};
 
 use super::collect::{Act, Body, CallPoint, Point, Target, bodies, resolve};
 use super::place::Places;
+use super::pointer::{self, Flows};
 use crate::PassError;
 use crate::llvm::{Instruction, Module, Value, source_of, with_module};
 
@@ -15,7 +16,7 @@ pub fn extract(bitcode: &[u8]) -> Result<ProgramModule, PassError> {
         let name = module.source_name();
         let places = Places::new(module, name.clone());
         let bodies = bodies(module)?;
-        let mut functions: Vec<Function> = bodies.iter().map(|body| function(body, &places, &name)).collect();
+        let mut functions: Vec<Function> = bodies.iter().map(|body| function(body, module, &places, &name)).collect();
         functions.extend(aliases(module, &places, &bodies, &name));
         let uncovered = bodies
             .iter()
@@ -23,32 +24,36 @@ pub fn extract(bitcode: &[u8]) -> Result<ProgramModule, PassError> {
             .collect();
         let taken =
             module.functions().map(Value::from).filter(|function| function.is_taken()).map(|function| places.symbol(function)).collect();
-        Ok(ProgramModule { name, functions, taken, uncovered })
+        let data = pointer::data(module, &places);
+        Ok(ProgramModule { name, functions, taken, data, uncovered })
     })
 }
 
-fn function<'m>(body: &Body<'m>, places: &Places<'m>, module: &str) -> Function {
+fn function<'m>(body: &Body<'m>, of: Module<'m>, places: &Places<'m>, module: &str) -> Function {
     let symbol: Value<'_> = body.function.into();
+    let mut flows = Flows::of(body, of, places);
     Function {
         key: body.key,
         name: body.function.name(),
         local: symbol.is_local(),
         module: module.to_owned(),
         signature: body.function.function_type().print(),
-        nodes: body.points.iter().map(|point| node(body, point, places)).collect(),
+        nodes: body.points.iter().map(|point| node(body, point, places, &mut flows)).collect(),
+        pointers: flows.finish(),
         refused: body.refused.map(str::to_owned),
     }
 }
 
-fn node<'m>(body: &Body<'m>, point: &Point<'m>, places: &Places<'m>) -> Node {
+fn node<'m>(body: &Body<'m>, point: &Point<'m>, places: &Places<'m>, flows: &mut Flows<'_, 'm>) -> Node {
     let (kind, at) = match &point.act {
         Act::Block => (NodeKind::Block, point.block.instructions().find(|instruction| instruction.has_line())),
         Act::Access(touch) => {
             let site = site_of(point);
             let place = places.of(touch.address, Some(touch.instruction), site);
+            flows.behind(&place, touch.address);
             (NodeKind::Access(Access { rw: touch.rw, place, atomic: touch.atomic }), Some(touch.instruction))
         }
-        Act::Call(call) => (NodeKind::Call(self::call(call, site_of(point), places)), Some(call.instruction)),
+        Act::Call(call) => (NodeKind::Call(self::call(call, site_of(point), places, flows)), Some(call.instruction)),
         Act::Return(at) => (NodeKind::Return, Some(*at)),
         Act::Stop(at) => (NodeKind::Stop, Some(*at)),
     };
@@ -59,7 +64,7 @@ fn site_of(point: &Point<'_>) -> SiteKey {
     point.site.expect("accesses and calls are sites")
 }
 
-fn call<'m>(call: &CallPoint<'m>, site: SiteKey, places: &Places<'m>) -> Call {
+fn call<'m>(call: &CallPoint<'m>, site: SiteKey, places: &Places<'m>, flows: &mut Flows<'_, 'm>) -> Call {
     let callee = match call.target {
         Target::Defined(function) => Callee::Direct(places.symbol(function.into())),
         Target::External(symbol) => Callee::Direct(places.symbol(symbol)),
@@ -67,20 +72,23 @@ fn call<'m>(call: &CallPoint<'m>, site: SiteKey, places: &Places<'m>) -> Call {
         Target::Indirect => Callee::Indirect(call.instruction.called_type().print()),
         Target::Assembly => Callee::Assembly,
     };
-    let accesses =
-        call.ranges.iter().map(|range| Access { rw: range.rw, place: places.of(range.address, None, site), atomic: false }).collect();
-    let sync = call.external.and_then(|external| sync(external, call.instruction, site, places));
+    let mut place = |address| {
+        let place = places.of(address, None, site);
+        flows.behind(&place, address);
+        place
+    };
+    let accesses = call.ranges.iter().map(|range| Access { rw: range.rw, place: place(range.address), atomic: false }).collect();
+    let sync = call.external.and_then(|external| sync(external, call.instruction, &mut place));
     Call { callee, accesses, sync, blocking: call.external.and_then(|external| external.blocking) }
 }
 
 fn sync<'m>(
     external: &External,
     instruction: Instruction<'m>,
-    site: SiteKey,
-    places: &Places<'m>,
-) -> Option<(model::external::SyncOp, Vec<model::program::Place>)> {
+    place: &mut impl FnMut(Value<'m>) -> Place,
+) -> Option<(model::external::SyncOp, Vec<Place>)> {
     let (op, objects) = external.sync?;
-    let objects = objects.iter().filter_map(|&index| instruction.argument(index)).map(|object| places.of(object, None, site)).collect();
+    let objects = objects.iter().filter_map(|&index| instruction.argument(index)).map(place).collect();
     Some((op, objects))
 }
 
@@ -95,7 +103,7 @@ fn aliases<'m>(module: Module<'m>, places: &Places<'m>, bodies: &[Body<'m>], nam
         let source = source_of(None, target);
         let plain = |kind, successors| Node { kind, site: None, source: source.clone(), successors };
         let call = Call { callee: Callee::Direct(places.symbol(target.into())), accesses: Vec::new(), sync: None, blocking: None };
-        let site = Some(SiteKey::of(key, 0));
+        let site = SiteKey::of(key, 0);
         functions.push(Function {
             key,
             name: alias.name(),
@@ -104,9 +112,10 @@ fn aliases<'m>(module: Module<'m>, places: &Places<'m>, bodies: &[Body<'m>], nam
             signature: target.function_type().print(),
             nodes: vec![
                 plain(NodeKind::Block, vec![NodeId(1)]),
-                Node { site, ..plain(NodeKind::Call(call), vec![NodeId(2)]) },
+                Node { site: Some(site), ..plain(NodeKind::Call(call), vec![NodeId(2)]) },
                 plain(NodeKind::Return, Vec::new()),
             ],
+            pointers: pointer::forward(target, site, places),
             refused: Some("it is a second name of a function".to_owned()),
         });
     }

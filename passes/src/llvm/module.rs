@@ -71,6 +71,13 @@ impl<'m> Module<'m> {
         })
     }
 
+    /// All global variables, in order.
+    pub(crate) fn globals(self) -> impl Iterator<Item = Value<'m>> {
+        std::iter::successors(Value::maybe(llvm!(core::LLVMGetFirstGlobal(self.raw))), |global| {
+            Value::maybe(llvm!(core::LLVMGetNextGlobal(global.raw)))
+        })
+    }
+
     /// The functions that resolve ifuncs.
     pub(crate) fn resolvers(self) -> Vec<Value<'m>> {
         std::iter::successors(Value::maybe(llvm!(core::LLVMGetFirstGlobalIFunc(self.raw))), |ifunc| {
@@ -90,6 +97,15 @@ impl<'m> Module<'m> {
     pub(crate) fn store_size(self, ty: Type<'m>) -> u64 {
         let layout = llvm!(target::LLVMGetModuleDataLayout(self.raw));
         llvm!(target::LLVMStoreSizeOfType(layout, ty.raw))
+    }
+
+    /// Where a field of a record type begins, in bytes; 0 for one that it does not have.
+    pub(crate) fn field_offset(self, record: Type<'m>, field: u32) -> i64 {
+        if field >= record.field_count() {
+            return 0;
+        }
+        let layout = llvm!(target::LLVMGetModuleDataLayout(self.raw));
+        i64::try_from(llvm!(target::LLVMOffsetOfElement(layout, record.raw, field))).unwrap_or(0)
     }
 
     /// Runs a pipeline as `opt -passes=` names it. Functions marked `optnone` are passed over.

@@ -52,8 +52,12 @@ impl<'m> Value<'m> {
         u32::try_from(llvm!(core::LLVMGetNumOperands(self.raw))).unwrap_or(0)
     }
 
-    /// An operand. Not for metadata's own operands.
+    /// An operand; `None` beyond the last. Not for metadata's own operands.
     pub(crate) fn operand(self, index: u32) -> Option<Self> {
+        // LLVM's own accessor reads what lies behind the operands.
+        if index >= self.operand_count() {
+            return None;
+        }
         Self::maybe(llvm!(core::LLVMGetOperand(self.raw, index)))
     }
 
@@ -174,6 +178,17 @@ impl<'m> Type<'m> {
         (self.kind() == LLVMTypeKind::LLVMIntegerTypeKind).then(|| llvm!(core::LLVMGetIntTypeWidth(self.raw)))
     }
 
+    /// How many fields a record type has; 0 for other types.
+    pub(crate) fn field_count(self) -> u32 {
+        if self.kind() == LLVMTypeKind::LLVMStructTypeKind { llvm!(core::LLVMCountStructElementTypes(self.raw)) } else { 0 }
+    }
+
+    /// Whether values of it have parts.
+    pub(crate) fn is_aggregate(self) -> bool {
+        use LLVMTypeKind::{LLVMArrayTypeKind, LLVMScalableVectorTypeKind, LLVMStructTypeKind, LLVMVectorTypeKind};
+        matches!(self.kind(), LLVMStructTypeKind | LLVMArrayTypeKind | LLVMVectorTypeKind | LLVMScalableVectorTypeKind)
+    }
+
     /// Whether it is a pointer into the ordinary address space (not relative to a segment register).
     pub(crate) fn is_plain_pointer(self) -> bool {
         self.kind() == LLVMTypeKind::LLVMPointerTypeKind && llvm!(core::LLVMGetPointerAddressSpace(self.raw)) == 0
@@ -277,6 +292,12 @@ impl<'m> Instruction<'m> {
     pub(crate) fn argument(self, index: u8) -> Option<Value<'m>> {
         let count = llvm!(core::LLVMGetNumArgOperands(self.raw));
         (u32::from(index) < count).then(|| self.value().operand(u32::from(index))).flatten()
+    }
+
+    /// All arguments of a call.
+    pub(crate) fn arguments(self) -> Vec<Value<'m>> {
+        let count = llvm!(core::LLVMGetNumArgOperands(self.raw));
+        (0..count).filter_map(|index| self.value().operand(index)).collect()
     }
 
     /// Whether the caller's frame must be gone when a call begins.

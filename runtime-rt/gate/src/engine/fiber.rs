@@ -282,8 +282,8 @@ impl Engine {
             if let Some(time_may_end_it) = circle {
                 model.goes_in_circle(me, time_may_end_it);
             }
-            if model.is_alone() && circle.is_none() && may_be_silent(request.ask) && model.enabled().contains(me) {
-                // Nobody else lives: no choice, nothing for a schedule to say.
+            if model.is_last() && circle.is_none() && may_be_silent(request.ask) && model.enabled().contains(me) {
+                // Nobody else lives, or could have come later: no choice, nothing for a schedule to say.
                 let result = model.perform(me, &mut |_| 0).result;
                 self.go_on(ran);
                 return result;

@@ -56,6 +56,8 @@ pub(crate) struct Thread {
     pub(super) spinning_at: Option<u64>,
     /// Whether the passing of time may end that.
     awaits_time: bool,
+    /// Whether another thread has waited for its end.
+    pub(super) joined: bool,
 }
 
 /// The state of one execution.
@@ -75,6 +77,8 @@ pub(crate) struct Model {
     pub(super) changes: u64,
     /// How many threads live.
     pub(super) living: u32,
+    /// How many have ended and were not joined.
+    pub(super) unjoined: u32,
     /// How often time was made to pass because nobody could go on.
     leaps: u32,
     /// How many injected holds were taken from threads.
@@ -97,6 +101,7 @@ impl Model {
         self.clock = Nanoseconds(0);
         self.changes = 0;
         self.living = 1;
+        self.unjoined = 0;
         self.exiting = None;
         self.calls = 0;
         self.open_to_outside = false;
@@ -121,6 +126,7 @@ impl Model {
             timed_out_at: None,
             spinning_at: None,
             awaits_time: false,
+            joined: false,
         });
         self.pending.push(None);
         thread
@@ -164,6 +170,13 @@ impl Model {
     #[inline]
     pub(crate) fn is_alone(&self) -> bool {
         self.living == 1
+    }
+
+    /// Whether all that the only living thread does comes after all that others did, in every schedule: they were joined. What comes
+    /// after the end of a thread that was not joined could have come before it, and strategies must see that.
+    #[inline]
+    pub(crate) fn is_last(&self) -> bool {
+        self.is_alone() && self.unjoined == 0
     }
 
     /// Virtual time.

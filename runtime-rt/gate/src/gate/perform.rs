@@ -90,6 +90,14 @@ impl Model {
                 self.threads[thread.index()].life = Life::Ended;
                 self.pending[thread.index()] = None;
                 self.living -= 1;
+                self.unjoined += 1;
+                0
+            }
+            (Ask::Join { child }, _, _) => {
+                if let Some(child) = self.threads.get_mut(child.index()).filter(|child| !child.joined) {
+                    child.joined = true;
+                    self.unjoined -= 1;
+                }
                 0
             }
             (Ask::ExitProcess, _, _) => {
@@ -348,5 +356,17 @@ mod tests {
         assert!(!model.enabled().contains(A));
         run(&mut model, B, Ask::Exit);
         assert!(model.enabled().contains(A));
+    }
+
+    #[test]
+    fn a_thread_is_last_when_all_others_were_joined_not_when_they_have_ended() {
+        let mut model = model();
+        run(&mut model, B, Ask::Exit);
+        run(&mut model, C, Ask::Exit);
+        assert!(model.is_alone() && !model.is_last());
+        run(&mut model, A, Ask::Join { child: B });
+        assert!(!model.is_last());
+        run(&mut model, A, Ask::Join { child: C });
+        assert!(model.is_last());
     }
 }

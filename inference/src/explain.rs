@@ -1,7 +1,9 @@
 //! How a site came to its variables, step by step, for people. Decides nothing.
 
-use model::ids::SiteKey;
-use model::program::Place;
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::ids::{FunctionId, NodeId, SiteKey};
+use model::program::{Place, Program};
 
 use crate::points_to::{Class, PointsTo};
 use crate::variable::Variables;
@@ -11,33 +13,60 @@ const SHOWN: usize = 8;
 
 /// Explains one site.
 #[must_use]
-pub fn explain(site: SiteKey, variables: &Variables, points_to: &PointsTo) -> String {
+pub fn explain(program: &Program, site: SiteKey, variables: &Variables, points_to: &PointsTo) -> String {
+    let names = Names { program, sites: program.sites() };
     let Some(places) = variables.places_of(site) else {
         return format!("{site}: no access of this program has this key\n");
     };
-    let mut text = String::new();
+    let mut text = format!("{} ({site})\n", names.site(site));
     for place in places {
-        text.push_str(&format!("{site} accesses {place}: {}\n", meaning(place)));
+        text.push_str(&format!("  accesses {}: {}\n", names.place(place), meaning(place)));
         for class in points_to.of_place(place) {
-            text.push_str(&pointing(place, class));
+            text.push_str(&pointing(&names, place, class));
         }
         if variables.ambiguous().contains(place) {
-            text.push_str("  it never ran, and it may be too many variables: it stays by itself\n");
+            text.push_str("    it never ran, and it may be too many variables: it stays by itself\n");
         }
         for id in variables.of_place(place) {
             let variable = variables.get(id);
             if variable.is_set() {
-                text.push_str(&format!("  which is accessed together with the others of {id}: {variable}\n"));
+                text.push_str(&format!("  and is accessed together with the others of {id}: {variable}\n"));
                 continue;
             }
             text.push_str(&format!("  so it belongs to {id}: {variable}\n"));
-            let others: Vec<String> = variable.places.iter().filter(|other| *other != place).map(ToString::to_string).collect();
-            text.push_str(&list("    whose places are also ", &others));
-            let reasons: Vec<String> = variable.united_by.iter().map(|(a, b)| format!("{a} and {b}")).collect();
+            text.push_str(&list("    whose places are also ", &names.others(place, &variable.places)));
+            let reasons: Vec<String> =
+                variable.united_by.iter().map(|(a, b)| format!("{} and {}", names.site(*a), names.site(*b))).collect();
             text.push_str(&list("    since runs saw on one address ", &reasons));
         }
     }
     text
+}
+
+/// Says where things stand in the source.
+struct Names<'a> {
+    program: &'a Program,
+    sites: BTreeMap<SiteKey, (FunctionId, NodeId)>,
+}
+
+impl Names<'_> {
+    fn site(&self, site: SiteKey) -> String {
+        self.sites
+            .get(&site)
+            .map_or_else(|| site.to_string(), |&(function, node)| self.program.function(function).node(node).source.to_string())
+    }
+
+    /// A bare pointer by where it is used first.
+    fn place(&self, place: &Place) -> String {
+        match place {
+            Place::Pointer { site } if self.sites.contains_key(site) => format!("what the pointer at {} points to", self.site(*site)),
+            _ => place.to_string(),
+        }
+    }
+
+    fn others(&self, place: &Place, all: &BTreeSet<Place>) -> Vec<String> {
+        all.iter().filter(|other| *other != place).map(|other| self.place(other)).collect()
+    }
 }
 
 fn meaning(place: &Place) -> &'static str {
@@ -45,17 +74,15 @@ fn meaning(place: &Place) -> &'static str {
         Place::Global { .. } => "a fixed offset in a global",
         Place::GlobalElement { .. } => "an element of an array in a global",
         Place::Field { .. } => "a field of a type, in any object of it",
-        Place::Pointer { .. } => "memory behind a pointer, about which its function says nothing more",
+        Place::Pointer { .. } => "its function says nothing more of that memory",
     }
 }
 
-fn pointing(place: &Place, class: &Class) -> String {
-    let mut text = String::new();
+fn pointing(names: &Names<'_>, place: &Place, class: &Class) -> String {
     let globals: Vec<String> = class.globals.iter().cloned().collect();
     let fields = if class.whole { ", whose fields cannot be told apart" } else { "" };
-    text.push_str(&list(&format!("  its pointer may point into (points-to analysis{fields}) "), &globals));
-    let others: Vec<String> = class.places.iter().filter(|other| *other != place).map(ToString::to_string).collect();
-    text.push_str(&list("  the same memory is also reached as ", &others));
+    let mut text = list(&format!("    by points-to analysis it may be part of{fields} "), &globals);
+    text.push_str(&list("    the same memory may also be reached as ", &names.others(place, &class.places)));
     text
 }
 

@@ -78,10 +78,10 @@ pub struct Inferred {
 }
 
 impl Inferred {
-    /// How a site came to its variable.
+    /// How a site of `program` came to its variable.
     #[must_use]
-    pub fn explain(&self, site: SiteKey) -> String {
-        explain(site, &self.variables, &self.points_to)
+    pub fn explain(&self, program: &Program, site: SiteKey) -> String {
+        explain(program, site, &self.variables, &self.points_to)
     }
 
     /// The variables of a place.
@@ -123,7 +123,7 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let resolution = resolve(&facts, &order_facts, &admission.pairs, config);
     admission.give_up(&facts, &resolution.refused);
     let mut plan = emit::plan(&facts, &admission, &resolution.placements, &resolution.order, build);
-    let statistics = Statistics::of(&facts, &admission, &resolution, &plan);
+    let statistics = Statistics::of(&facts, &admission, &resolution, &plan, locks.names.len());
     let mut findings = findings(&facts, &admission);
     findings.extend(correlated.left);
     findings.extend(over_budget);

@@ -18,6 +18,7 @@ use model::pair::Mode;
 use crate::admit::{AdmittedPair, Facts};
 use crate::constraint::Constraints;
 use crate::hoist::{Stuck, hoists, stuck_at, takes_part, too_dear, violates};
+use crate::operation::EdgeAction;
 use crate::order::{Detail, Heat, LockKey, Order, OrderFacts, OrderGraph, Rank, Spans, Tangle, rank};
 use crate::pipeline::Config;
 use crate::placement::{Placements, Spot, constraints, place_all, remove};
@@ -38,6 +39,8 @@ pub struct Resolution {
     pub hoists: usize,
     /// How many operations there were before.
     pub operations_before: usize,
+    /// How many of them were degrades.
+    pub degrades_before: usize,
     /// Program locks that are taken in more than one order, cycle by cycle.
     pub program_cycles: Vec<BTreeSet<ProgramLockId>>,
     /// Locks, injected and program ones, that may be on one cycle as far as the skeleton of the order tells; how many there are.
@@ -91,6 +94,7 @@ pub fn resolve(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, pairs: &[Admitte
     state.place(state.pairs.keys().copied().collect());
     loop {
         let operations_before = state.operations();
+        let degrades_before = state.degrades();
         match state.attempt(config) {
             Ok((rank, tangled)) => {
                 let mut order: Vec<VariableId> = rank.keys().copied().filter(|variable| state.pairs.contains_key(variable)).collect();
@@ -102,6 +106,7 @@ pub fn resolve(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, pairs: &[Admitte
                     refused: state.refused,
                     hoists: state.added.values().sum(),
                     operations_before,
+                    degrades_before,
                     program_cycles,
                     tangled,
                     placements: state.placements,
@@ -127,6 +132,11 @@ fn uses(facts: &Facts<'_>, pairs: &BTreeMap<VariableId, Vec<AdmittedPair>>) -> U
 impl State<'_> {
     fn operations(&self) -> usize {
         self.placements.spots.values().map(|placement| placement.acquires.len() + placement.edges.len()).sum()
+    }
+
+    fn degrades(&self) -> usize {
+        let edges = self.placements.spots.values().flat_map(|placement| placement.edges.values());
+        edges.flat_map(BTreeMap::values).filter(|action| **action == EdgeAction::Degrade).count()
     }
 
     /// Places the locks of some variables anew, from their pairs alone.

@@ -1,9 +1,12 @@
 //! The figures of seed 002, Table 3, for one program.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+use model::ids::{FunctionId, NodeId};
 use model::pair::Atomicity;
 use model::plan::Plan;
+use model::program::Place;
 
 use crate::admit::{Admission, Facts};
 use crate::emit;
@@ -19,12 +22,14 @@ pub struct Statistics {
 impl Statistics {
     /// Counts.
     #[must_use]
-    pub fn of(facts: &Facts<'_>, admission: &Admission, resolution: &Resolution, plan: &Plan) -> Self {
+    pub fn of(facts: &Facts<'_>, admission: &Admission, resolution: &Resolution, plan: &Plan, program_locks: usize) -> Self {
         let mut rows = Vec::new();
         let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
         row("functions", facts.program.functions.len().to_string());
         row("variables", facts.variables.iter().count().to_string());
         row("variables that united several places", facts.variables.iter().filter(|(_, v)| v.places.len() > 1).count().to_string());
+        row("places that never ran and may be too many variables", facts.variables.ambiguous().len().to_string());
+        row("accesses of shared variables that are more than one field", precision(facts, admission));
         row("shared variables", admission.shared.len().to_string());
         row("  of these not protected by one lock", admission.unprotected.len().to_string());
         row("pairs with remote writes between", admission.interleaved.to_string());
@@ -37,21 +42,43 @@ impl Statistics {
         for (name, atomicity) in [("READ", Atomicity::Read), ("EXCLUSIVE", Atomicity::Exclusive)] {
             let pairs = admission.pairs.iter().filter(|pair| pair.atomicity == atomicity);
             let (count, between) = pairs.fold((0_u64, 0_u64), |(n, sum), pair| (n + 1, sum + pair.interior.len() as u64));
-            let mean = between.checked_div(count).unwrap_or_default();
-            row(&format!("pairs admitted, {name}"), format!("{count} (mean length {mean} nodes)"));
+            let tenths = (between * 10).checked_div(count).unwrap_or_default();
+            row(&format!("pairs admitted, {name}"), format!("{count} (mean length {}.{} nodes)", tenths / 10, tenths % 10));
         }
         row("locks", plan.locks.len().to_string());
-        for (kind, count) in emit::count(plan) {
-            row(kind, count.to_string());
+        let counts = emit::count(plan);
+        for kind in ["acquire R", "acquire U", "acquire X", "degrade", "release"] {
+            row(kind, counts.get(kind).copied().unwrap_or_default().to_string());
+            if kind == "degrade" {
+                row("  before deadlock resolution", resolution.degrades_before.to_string());
+            }
         }
         let joined: usize = resolution.placements.spots.values().map(|placement| placement.joined.len()).sum();
         row("acquisitions left out as redundant", joined.to_string());
         row("acquisitions added by deadlock resolution", resolution.hoists.to_string());
         row("pairs given up by deadlock resolution", resolution.refused.len().to_string());
         row("locks tangled before modes are looked at", resolution.tangled.to_string());
+        row("the program's own locks", program_locks.to_string());
         row("cycles of the program's own locks", resolution.program_cycles.len().to_string());
         Self { rows }
     }
+}
+
+/// Of all nodes that access shared variables, the share that accesses one with several fields: how coarse variables are. Fields of one
+/// type, elements of one array and bytes behind one pointer count as one field each.
+fn precision(facts: &Facts<'_>, admission: &Admission) -> String {
+    let coarse = |variable| facts.variables.get(variable).places.iter().filter(|place| !matches!(place, Place::Pointer { .. })).count() > 1;
+    let (mut all, mut several) = (0_u64, 0_u64);
+    for function in (0..facts.program.functions.len()).map(FunctionId::new) {
+        let mut nodes: BTreeMap<NodeId, bool> = BTreeMap::new();
+        for (node, access) in facts.accesses.of_function(function).filter(|(_, access)| admission.shared.contains(access.variable)) {
+            *nodes.entry(node).or_default() |= coarse(access.variable);
+        }
+        all += nodes.len() as u64;
+        several += nodes.values().filter(|coarse| **coarse).count() as u64;
+    }
+    let tenths = (several * 1000).checked_div(all).unwrap_or_default();
+    format!("{several} of {all} ({}.{} %)", tenths / 10, tenths % 10)
 }
 
 impl fmt::Display for Statistics {

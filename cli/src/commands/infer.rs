@@ -1,13 +1,15 @@
 //! `atomfix infer`: from the profile to the plan, for people to read before anything is changed.
 
 use std::cmp::Reverse;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use inference::{Budget, Config, Inferred};
+use model::ids::SiteKey;
 use model::pair::Atomicity;
 use model::plan::{Lock, Plan};
 use model::program::Program;
+use model::site::Position;
 use passes::capture::Capture;
 use rayon::prelude::*;
 
@@ -29,7 +31,7 @@ pub(crate) struct Arguments {
     program: PathBuf,
     #[command(flatten)]
     choices: Choices,
-    /// Print how a site came to its variable, and stop
+    /// Print how a site (FILE:LINE, FILE:LINE:COLUMN or a key) came to its variable, and stop
     #[arg(long, value_name = "SITE")]
     explain: Option<String>,
     /// Print the table of pairs, locks and operations
@@ -70,9 +72,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let program = extract(&capture)?;
     let inferred = infer(&project, &capture, &program, &arguments.choices.config())?;
     if let Some(site) = &arguments.explain {
-        let site =
-            site.parse().map_err(|error| Failure::usage(format!("--explain {site}: {error}"), "plan.toml and --stats name sites"))?;
-        print!("{}", demangled(&inferred.explain(site)));
+        for site in sites_at(&program, site)? {
+            print!("{}", demangled(&inferred.explain(&program, site)));
+        }
         return Ok(Exit::Clean.into());
     }
     let path = project.store_plan(&inferred.plan)?;
@@ -82,6 +84,35 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     println!("\nThe plan is in {}. Next: atomfix harden {}", path.display(), project.name());
     Ok(Exit::Clean.into())
+}
+
+/// The sites that a user means: one by its key, or all accesses at `FILE:LINE` or `FILE:LINE:COLUMN`.
+fn sites_at(program: &Program, text: &str) -> Result<Vec<SiteKey>, Failure> {
+    if let Ok(site) = text.parse() {
+        return Ok(vec![site]);
+    }
+    let unreadable = || {
+        Failure::usage(format!("--explain {text}: not a place in the source"), "write FILE:LINE, FILE:LINE:COLUMN or a key of plan.toml")
+    };
+    let (before, last) = text.rsplit_once(':').ok_or_else(unreadable)?;
+    let last: u32 = last.parse().map_err(|_| unreadable())?;
+    let (file, line, column) = match before.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse::<u32>().ok()?))) {
+        Some((file, line)) => (file, line, Some(last)),
+        None => (before, last, None),
+    };
+    let is_meant = |position: &Position| {
+        let ends = Path::new(&position.file).ends_with(file);
+        ends && position.line == line && column.is_none_or(|column| column == position.column)
+    };
+    let nodes = program.functions.iter().flat_map(|function| &function.nodes).filter(|node| !node.accesses().is_empty());
+    let found: Vec<SiteKey> = nodes.filter(|node| node.source.0.first().is_some_and(is_meant)).filter_map(|node| node.site).collect();
+    if found.is_empty() {
+        return Err(Failure::usage(
+            format!("--explain {text}: no access to memory that may be shared stands there"),
+            "lines are those of the build that was profiled",
+        ));
+    }
+    Ok(found)
 }
 
 /// The program's functions and accesses, from the bitcode of all its units.
@@ -218,6 +249,37 @@ mod tests {
             let text = locks_text(&vec![lock(&[]); count]);
             assert_eq!(text.matches("protects").count(), 12);
             assert_eq!(text.lines().last().filter(|line| line.starts_with('…')), last);
+        }
+    }
+
+    #[test]
+    fn sites_are_found_by_line_column_and_key() {
+        use model::pair::Rw;
+        use model::program::{Access, Function, Node, NodeKind, Place};
+        use model::site::Source;
+        let node = |key, line, column| {
+            let place = Place::Global { name: "x".to_owned(), offset: 0 };
+            let position = Position { file: "./src/a.c".to_owned(), line, column, function: "f".to_owned() };
+            let kind = NodeKind::Access(Access { rw: Rw::Read, place, atomic: false });
+            Node { kind, site: Some(SiteKey(key)), source: Source(vec![position]), successors: Vec::new() }
+        };
+        let function = Function {
+            key: "f0000000000000000".parse().expect("a key"),
+            name: "f".to_owned(),
+            local: false,
+            module: "a.c".to_owned(),
+            signature: "void ()".to_owned(),
+            nodes: vec![node(1, 3, 1), node(2, 3, 7), node(3, 4, 1)],
+            pointers: model::pointer::Pointers::default(),
+            refused: None,
+        };
+        let program = Program { functions: vec![function], ..Program::default() };
+        let found = |text: &str| sites_at(&program, text).ok().map(|sites| sites.into_iter().map(|site| site.0).collect::<Vec<_>>());
+        assert_eq!(found("a.c:3"), Some(vec![1, 2]));
+        assert_eq!(found("src/a.c:3:7"), Some(vec![2]));
+        assert_eq!(found("s0000000000000009"), Some(vec![9]));
+        for nowhere in ["a.c:5", "b.c:3", "a.c:3:2", "a.c", "a.c:x", "c:3"] {
+            assert_eq!(found(nowhere), None, "{nowhere}");
         }
     }
 

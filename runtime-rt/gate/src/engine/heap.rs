@@ -41,7 +41,8 @@ struct Class(usize);
 
 impl Class {
     fn holding(bytes: usize) -> Option<Self> {
-        let bytes = bytes.max(32);
+        // Blocks follow each other, and each has to begin at a multiple of 16.
+        let bytes = bytes.max(32).checked_next_multiple_of(16)?;
         let shift = (bytes.ilog2() as usize).checked_sub(2)?;
         let low = bytes.div_ceil(1 << shift) - 4;
         let class = 4 * (shift - 3) + low;
@@ -181,6 +182,14 @@ mod tests {
             assert!(class.bytes() >= bytes && class.bytes() <= bytes.max(32) * 5 / 4 + 16, "{bytes}: {}", class.bytes());
         }
         assert_eq!(Class::holding(usize::MAX), None);
+    }
+
+    #[test]
+    fn a_block_is_as_long_as_what_it_was_asked_for_whatever_lies_before_it() {
+        for bytes in 1..300 {
+            let block = allocate(bytes, 16);
+            assert!(usable(block) >= bytes, "{bytes}: {}", usable(block));
+        }
     }
 
     #[test]

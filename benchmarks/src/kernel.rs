@@ -42,6 +42,12 @@ pub struct Examined {
     pub locks: usize,
     /// Pairs that they keep.
     pub pairs: usize,
+    /// Correlated sets among what they protect.
+    pub sets: usize,
+    /// Places where a lock is acquired, as `infer --stats` counts them.
+    pub regions: String,
+    /// The mean number of nodes of such a region: one big lock would show here.
+    pub length: String,
     /// The original's schedules.
     pub original: CheckResult,
     /// The hardened build's schedules.
@@ -64,14 +70,15 @@ pub fn examine(atomfix: &Path, kernel: &Kernel, folder: &Path, settings: &Settin
     let passed = user.plain_runs(&arguments.check)?;
     user.profile(&arguments.profile)?;
     user.atomfix("harden").args(["./app", "-o", "app.hard"]).run()?.succeeded()?;
-    let (locks, pairs) = user.plan()?;
+    let (locks, pairs, sets) = user.plan()?;
+    let (regions, length) = user.regions()?;
     let (report, checked_in) = user.check("app.hard", &arguments.check)?;
     let original = result(&report, Build::Original)?;
     let hardened = result(&report, Build::Hardened)?;
     user.compile(&source, "fixed", &["-DFIXED"])?;
     let (report, _) = user.check("fixed", &arguments.check)?;
     let fixed = result(&report, Build::Original)?;
-    Ok(Examined { passed, locks, pairs, original, hardened, fixed, checked_in })
+    Ok(Examined { passed, locks, pairs, sets, regions, length, original, hardened, fixed, checked_in })
 }
 
 /// Someone who types commands in a folder.
@@ -120,11 +127,23 @@ impl User<'_> {
         child.args(arguments).run()?.succeeded()
     }
 
-    fn plan(&self) -> Result<(usize, usize)> {
+    /// Locks, their pairs, and how many of them protect a correlated set.
+    fn plan(&self) -> Result<(usize, usize, usize)> {
         let path = self.folder.join("app.atomfix/plan.toml");
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         let plan: model::plan::Plan = toml::from_str(&text)?;
-        Ok((plan.locks.len(), plan.locks.iter().map(|lock| lock.pairs.len()).sum()))
+        let pairs = plan.locks.iter().map(|lock| lock.pairs.len()).sum();
+        Ok((plan.locks.len(), pairs, plan.locks.iter().filter(|lock| lock.variable.starts_with('{')).count()))
+    }
+
+    /// How many regions the plan has, and how long they are.
+    fn regions(&self) -> Result<(String, String)> {
+        let end = self.atomfix("infer").args(["./app", "--stats"]).run()?.succeeded()?;
+        let row = |name: &str| {
+            let line = end.stdout.lines().find_map(|line| line.strip_prefix(name));
+            line.map(|rest| rest.trim().to_owned()).with_context(|| format!("`infer --stats` has no row '{name}'"))
+        };
+        Ok((row("regions ")?, row("mean length of a region, in nodes ")?))
     }
 
     fn check(&self, program: &str, arguments: &[String]) -> Result<(Report, Duration)> {
@@ -170,6 +189,17 @@ pub fn problems(kernel: &Kernel, examined: &Examined, settings: &Settings) -> Ve
         Verdict::NotRepairable => {}
     }
     clean(&examined.fixed, "FIXED variant", &mut problems);
+    // Execution safety: locks take schedules away and add none, so no outcome is new, and passing is still possible.
+    for failure in &examined.hardened.failures {
+        let known = |other: &Failure| (other.kind, &other.location) == (failure.kind, &failure.location);
+        if !examined.original.failures.iter().any(known) {
+            problems.push(format!("only the hardened build fails with {} at {}", failure.kind, failure.location));
+        }
+    }
+    let failing: u64 = examined.hardened.failures.iter().map(|failure| failure.count).sum();
+    if failing >= examined.hardened.schedules {
+        problems.push("no schedule of the hardened build passes, though the FIXED variant does".to_owned());
+    }
     if examined.checked_in > settings.limit {
         problems.push(format!("checking took {:.1} s", examined.checked_in.as_secs_f64()));
     }
@@ -204,8 +234,22 @@ pub fn words(result: &CheckResult) -> String {
 /// A table of what came out, one kernel a row.
 #[must_use]
 pub fn table(rows: &[(Kernel, Result<Examined>)]) -> Table {
-    let mut table =
-        Table::new(["kernel", "plain", "pairs", "locks", "original", "schedules", "hardened", "schedules", "complete", "FIXED", "seconds"]);
+    let mut table = Table::new([
+        "kernel",
+        "plain",
+        "pairs",
+        "locks",
+        "sets",
+        "regions",
+        "length",
+        "original",
+        "schedules",
+        "hardened",
+        "schedules",
+        "complete",
+        "FIXED",
+        "seconds",
+    ]);
     for (kernel, examined) in rows {
         let name = kernel.name.clone();
         match examined {
@@ -214,6 +258,9 @@ pub fn table(rows: &[(Kernel, Result<Examined>)]) -> Table {
                 format!("{}/{}", examined.passed.0, examined.passed.1),
                 examined.pairs.to_string(),
                 examined.locks.to_string(),
+                examined.sets.to_string(),
+                examined.regions.clone(),
+                examined.length.clone(),
                 outcome(&examined.original),
                 examined.original.schedules.to_string(),
                 outcome(&examined.hardened),
@@ -225,7 +272,7 @@ pub fn table(rows: &[(Kernel, Result<Examined>)]) -> Table {
             Err(_) => {
                 let dash = || "-".to_owned();
                 let error = "did not get through".to_owned();
-                table.row([name, dash(), dash(), dash(), error, dash(), dash(), dash(), dash(), dash(), dash()]);
+                table.row([name, dash(), dash(), dash(), dash(), dash(), dash(), error, dash(), dash(), dash(), dash(), dash(), dash()]);
             }
         }
     }
@@ -277,6 +324,9 @@ mod tests {
             passed: (100, 100),
             locks: 1,
             pairs: 1,
+            sets: 0,
+            regions: "2".to_owned(),
+            length: "3.0".to_owned(),
             original: checked(Build::Original, vec![failure(&kernel, FailureKind::Assert)]),
             hardened: checked(Build::Hardened, Vec::new()),
             fixed: checked(Build::Original, Vec::new()),

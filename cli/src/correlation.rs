@@ -7,10 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use inference::Thresholds;
-use inference::correlate::{self, Candidates};
+use inference::correlate::{self, Candidates, Subject};
 use model::correlation::encode_watched;
 use model::profile::Profile;
-use model::program::Program;
 use profiler::ProfileError;
 use profiler::perturb::{Watching, watch_list};
 
@@ -68,14 +67,14 @@ impl Steps {
 
 /// Chooses the sets to watch, and writes the watch list for processes that record into `folder`.
 pub(crate) fn choose(
-    (program, known): (&Program, &Profile),
+    (subject, known): (&Subject, &Profile),
     new: &Profile,
     thresholds: &Thresholds,
     folder: &Path,
 ) -> Result<(Candidates, Watching), ProfileError> {
     let mut all = known.clone();
     all.merge(new.clone());
-    let candidates = correlate::candidates(program, &all.evidence(), thresholds);
+    let candidates = correlate::candidates(subject, &all.evidence(), thresholds);
     if candidates.sets.is_empty() {
         return Ok((candidates, Watching::Nothing));
     }

@@ -88,12 +88,28 @@ pub struct Correlated {
     pub runs: u32,
 }
 
+/// A program to find sets in, and what does not change from run to run.
+#[derive(Debug)]
+pub struct Subject {
+    points_to: PointsTo,
+    program: Program,
+}
+
+impl Subject {
+    /// Looks where its pointers lead.
+    #[must_use]
+    pub fn of(program: &Program) -> Self {
+        let points_to = PointsTo::of(program);
+        let program = resolved(program, &points_to);
+        Self { points_to, program }
+    }
+}
+
 /// Step one: the sets to watch, from what runs have shown so far.
 #[must_use]
-pub fn candidates(program: &Program, evidence: &Evidence, thresholds: &Thresholds) -> Candidates {
-    let points_to = PointsTo::of(program);
-    let program = &resolved(program, &points_to);
-    let variables = Variables::of(program, evidence, &points_to);
+pub fn candidates(subject: &Subject, evidence: &Evidence, thresholds: &Thresholds) -> Candidates {
+    let program = &subject.program;
+    let variables = Variables::of(program, evidence, &subject.points_to);
     let accesses = Accesses::of(program, &variables);
     let exposure = Exposure::of(program, evidence, &variables, &accesses);
     let mined = Mined::of(evidence, &variables);
@@ -347,9 +363,7 @@ pub fn join(program: &Program, variables: &mut Variables, evidence: &Evidence, t
     let mined = Mined::of(evidence, variables);
     let mut known: Vec<Correlated> = Vec::new();
     for (set, seen) in &evidence.sets {
-        // A set of code that has changed since, or whose variables turned out to be one, is none any more.
-        let members = set.0.iter().map(|place| variables.only_of_place(place)).collect::<Option<BTreeSet<_>>>();
-        let Some(members) = members.filter(|members| members.len() > 1) else { continue };
+        let Some(members) = members_of(set, variables) else { continue };
         match mined.weakest(&members, thresholds) {
             _ if !members.iter().all(|&v| offers(&exposure, v)) => {}
             Some(strength) if enough(strength, thresholds) => {
@@ -369,6 +383,20 @@ pub fn join(program: &Program, variables: &mut Variables, evidence: &Evidence, t
         }
     }
     joined
+}
+
+/// The variables of a set. One of code that has changed since, or whose variables turned out to be one, is none any more.
+fn members_of(set: &CorrelatedSet, variables: &Variables) -> Option<BTreeSet<VariableId>> {
+    let members = set.0.iter().map(|place| variables.only_of_place(place)).collect::<Option<BTreeSet<_>>>();
+    members.filter(|members| members.len() > 1)
+}
+
+/// Makes a variable of every set that was watched, to read a plan by, whatever it was made with.
+pub fn unite_all(variables: &mut Variables, evidence: &Evidence) {
+    let all: Vec<BTreeSet<VariableId>> = evidence.sets.keys().filter_map(|set| members_of(set, variables)).collect();
+    for members in all {
+        variables.unite(&members);
+    }
 }
 
 fn weak(strength: Option<Strength>) -> String {

@@ -168,8 +168,7 @@ pub fn check_plan(program: &Program, evidence: &Evidence, plan: &Plan) -> Certif
     let points_to = PointsTo::of(program);
     let program = &resolved(program, &points_to);
     let mut variables = Variables::of(program, evidence, &points_to);
-    // Whatever thresholds the plan was made with.
-    let _ = correlate::join(program, &mut variables, evidence, &Thresholds { support: 0, confidence: 0, members: usize::MAX });
+    correlate::unite_all(&mut variables, evidence);
     let mut by_name: BTreeMap<String, &BTreeSet<Place>> = BTreeMap::new();
     for (_, variable) in variables.iter() {
         by_name.entry(variable.to_string()).or_insert(&variable.places);

@@ -12,6 +12,11 @@ use crate::admit::{Admission, Facts};
 use crate::emit;
 use crate::resolve::Resolution;
 
+/// The row that counts the places where a lock is acquired.
+pub const REGIONS: &str = "regions";
+/// The row with the mean number of nodes that may run between an acquisition and the release of its hold.
+pub const MEAN_REGION: &str = "mean length of a region, in nodes";
+
 /// Counts over one inference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
@@ -53,6 +58,9 @@ impl Statistics {
                 row("  before deadlock resolution", resolution.degrades_before.to_string());
             }
         }
+        let (regions, nodes) = regions(resolution);
+        row(REGIONS, regions.to_string());
+        row(MEAN_REGION, format!("{}.{}", nodes / regions.max(1), nodes * 10 / regions.max(1) % 10));
         let joined: usize = resolution.placements.spots.values().map(|placement| placement.joined.len()).sum();
         row("acquisitions left out as redundant", joined.to_string());
         row("acquisitions added by deadlock resolution", resolution.hoists.to_string());
@@ -79,6 +87,16 @@ fn precision(facts: &Facts<'_>, admission: &Admission) -> String {
     }
     let tenths = (several * 1000).checked_div(all).unwrap_or_default();
     format!("{several} of {all} ({}.{} %)", tenths / 10, tenths % 10)
+}
+
+/// How many acquisitions there are, and in how many nodes their holds may be held, added up.
+fn regions(resolution: &Resolution) -> (usize, usize) {
+    let spots = resolution.placements.spots.values();
+    let acquisitions = spots.flat_map(|placement| placement.acquires.keys().map(move |label| (placement, label)));
+    acquisitions.fold((0, 0), |(count, nodes), (placement, label)| {
+        let held = placement.running.values().filter(|holds| holds.labels.contains_key(label)).count();
+        (count + 1, nodes + held)
+    })
 }
 
 impl fmt::Display for Statistics {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use inference::correlate::Candidates;
+use inference::correlate::{Candidates, Subject};
 use model::abi::ENV_RECORD;
 use model::profile::Profile;
 use model::program::{NodeKind, Program};
@@ -190,6 +190,7 @@ fn run_all(task: &Task<'_>, seed: Seed, steps: Steps, bar: &ProgressBar) -> Resu
     bar.set_length(u64::from(runs));
     let mut tally = Tally::default();
     let mut watching = Watching::Nothing;
+    let subject = (steps.watching > 0).then(|| Subject::of(task.known.0));
     for number in 0..runs {
         if task.interrupt.requested() {
             break;
@@ -197,9 +198,10 @@ fn run_all(task: &Task<'_>, seed: Seed, steps: Steps, bar: &ProgressBar) -> Resu
         bar.set_position(u64::from(number));
         bar.set_message(outcome(&tally));
         // More is known after each run, so the sets are chosen anew.
-        if number >= steps.counting {
+        if let Some(subject) = subject.as_ref().filter(|_| number >= steps.counting) {
             let thresholds = task.arguments.correlation.thresholds();
-            (tally.watched, watching) = correlation::choose(task.known, &tally.profile, &thresholds, task.recordings).map_err(failure)?;
+            (tally.watched, watching) =
+                correlation::choose((subject, task.known.1), &tally.profile, &thresholds, task.recordings).map_err(failure)?;
         }
         let finished = run_once(task, seed.of_run(number), watching)?;
         if finished.ending == Ending::Passed {

@@ -35,8 +35,9 @@ pub fn explain(program: &Program, site: SiteKey, variables: &Variables, points_t
             }
             text.push_str(&format!("  so it belongs to {id}: {variable}\n"));
             text.push_str(&list("    whose places are also ", &names.others(place, &variable.places)));
-            let reasons: Vec<String> =
+            let reasons: BTreeSet<String> =
                 variable.united_by.iter().map(|(a, b)| format!("{} and {}", names.site(*a), names.site(*b))).collect();
+            let reasons: Vec<String> = reasons.into_iter().collect();
             text.push_str(&list("    since runs saw on one address ", &reasons));
         }
     }
@@ -80,8 +81,8 @@ fn meaning(place: &Place) -> &'static str {
 
 fn pointing(names: &Names<'_>, place: &Place, class: &Class) -> String {
     let globals: Vec<String> = class.globals.iter().cloned().collect();
-    let fields = if class.whole { ", whose fields cannot be told apart" } else { "" };
-    let mut text = list(&format!("    by points-to analysis it may be part of{fields} "), &globals);
+    let fields = if class.whole { " (no fields told apart)" } else { "" };
+    let mut text = list(&format!("    by points-to analysis{fields} it may be part of "), &globals);
     text.push_str(&list("    the same memory may also be reached as ", &names.others(place, &class.places)));
     text
 }

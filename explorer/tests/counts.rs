@@ -127,3 +127,17 @@ fn locks_given_up_within_a_step_order_what_follows() {
     assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
     assert_eq!((dpor.counts().abandoned, dpor.coverage()), (0, Coverage::All));
 }
+
+#[test]
+fn a_lock_given_up_within_a_step_may_be_shared_before_that_step() {
+    // U is compatible with R: the first thread can take k, and write, before the step in which the second reads and gives k up.
+    let program = parse(
+        "main: create a, create b
+         a: take n, acquire k U, write x 3, drop k
+         b: post n, acquire k R, write x 2, read x r, drop k",
+    );
+    let mut dpor = Dpor::new();
+    let found: Vec<_> = explore(&program, &mut dpor).outcomes.into_keys().collect();
+    let (expected, _) = oracle::outcomes(&program, Within::Everything);
+    assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+}

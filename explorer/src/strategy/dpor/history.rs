@@ -350,7 +350,7 @@ impl History {
         let Some(object) = self.objects.get(&key) else { return };
         for entry in object.entries.iter().rev() {
             let step = &self.steps[entry.step];
-            if entry.aside && dependent(&release(event.range.map_or(0, |range| range.address)), event) {
+            if entry.aside && dependent(&release(key_address(event)), event) {
                 conflicts.push(entry.step);
             } else if !entry.aside && dependent(&step.event, event) {
                 conflicts.push(entry.step);
@@ -377,7 +377,10 @@ impl History {
                 return None;
             }
             holds.undo(entry.change);
-            if !entry.aside && dependent(&self.steps[entry.step].event, event) && holds.allow(thread, mode) {
+            let release = release(key_address(event));
+            let meant = if entry.aside { &release } else { &self.steps[entry.step].event };
+            let idle = entry.aside && entry.change == Change::Nothing;
+            if !idle && dependent(meant, event) && holds.allow(thread, mode) {
                 return Some(entry.step);
             }
         }
@@ -410,6 +413,10 @@ fn hides_earlier(step: &Event, event: &Event) -> bool {
 /// Giving up the injected lock at this address.
 pub(super) fn release(lock: u64) -> Event {
     Event { kind: EventKind::Release, range: Some(Range { address: lock, length: 1 }), object: None, site: None }
+}
+
+fn key_address(event: &Event) -> u64 {
+    event.range.map_or(0, |range| range.address)
 }
 
 fn lock_key(lock: u64) -> Key {

@@ -307,13 +307,14 @@ mod tests {
             failures,
             seconds: 0.1,
             schedules_per_second: 100.0,
+            outcomes: Vec::new(),
             notes: Vec::new(),
         }
     }
 
     fn failure(kernel: &Kernel, kind: FailureKind) -> Failure {
         let location = kernel.location.clone().expect("a marked line");
-        Failure { kind, message: String::new(), location, schedule: String::new(), count: 1, first: None }
+        Failure { kind, message: String::new(), location, schedule: String::new(), violations: Vec::new(), count: 1, first: None }
     }
 
     #[test]

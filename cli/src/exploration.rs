@@ -1,13 +1,17 @@
 //! One exploration of one build: runs the engine, keeps failing schedules, and says what came of it.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use explorer::target::found::{FoundFailure, TakenStep};
+use explorer::target::found::{ENDS, FoundFailure, TakenStep};
 use explorer::target::page::NOTES;
 use explorer::target::setup::Setup;
 use explorer::target::watch::{self, Ending, Explored, Limits};
+use explorer::violation::{Violation, violations};
+use model::ids::SiteKey;
+use model::pair::Atomicity;
 use model::report::{CheckResult, Coverage, Failure as Reported};
 use model::schedule::{Schedule, ScheduleFailure, ScheduleStep};
 use model::wire;
@@ -55,15 +59,19 @@ pub(crate) fn run(task: &Task<'_>) -> anyhow::Result<Explored> {
 /// What an exploration says, with its failing schedules stored.
 pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'_>) -> Result<CheckResult, Failure> {
     let folder = task.subject.project.subfolder("schedules")?;
+    let pairs = if explored.found.failures.is_empty() { BTreeMap::new() } else { learnt(task.subject) };
     let mut failures = Vec::new();
     for (index, found) in explored.found.failures.iter().enumerate() {
         let path = folder.join(format!("{}-{}-{}.schedule", task.gated.build, index + 1, found.kind));
         let schedule = schedule(task, found, sources);
+        let steps = found.minimized.as_ref().unwrap_or(&found.steps);
+        let violations = violations(steps, &pairs).iter().map(|violation| name(violation, steps, sources)).collect();
         store(&path, &schedule.to_string())?;
         failures.push(Reported {
             kind: found.kind,
-            message: found.message.clone(),
+            message: sources.resolve(&found.message),
             location: location(found, sources),
+            violations,
             schedule: path.display().to_string(),
             count: found.count,
             first: Some(found.first),
@@ -86,8 +94,46 @@ pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'
         seconds,
         #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
         schedules_per_second: if seconds > 0.0 { counts.schedules as f64 / seconds } else { 0.0 },
+        outcomes: explored.found.outcomes.clone(),
         notes: notes(explored, task),
     })
+}
+
+/// From which step of its schedule on the failure is certain, in words.
+pub(crate) fn certain(found: &FoundFailure, sources: &Sources<'_>) -> Option<String> {
+    let (critical, steps) = (usize::try_from(found.critical?).ok()?, found.minimized.as_ref()?);
+    let Some(step) = critical.checked_sub(1).and_then(|at| steps.get(at)) else {
+        return Some(format!("certain from the start: so did {ENDS} random schedules end"));
+    };
+    let variable = step.site.and_then(|site| sources.variable(site)).map_or_else(String::new, |variable| format!(" {variable}"));
+    let place = step.site.and_then(|site| sources.position(site)).map_or_else(String::new, |place| format!(" at {place}"));
+    let (thread, kind, length) = (step.thread, step.kind, steps.len());
+    Some(format!("certain after step {critical} of {length}, {thread} {kind}{variable}{place}: so did {ENDS} random ends"))
+}
+
+/// What passing runs taught of pairs of accesses; nothing when there is no profile of this program.
+fn learnt(subject: &Subject) -> BTreeMap<(SiteKey, SiteKey), Atomicity> {
+    let Ok(profile) = subject.project.profile() else { return BTreeMap::new() };
+    let mut pairs = BTreeMap::new();
+    for (key, (pair, _)) in profile.evidence().pairs {
+        let known = pairs.entry((key.first, key.second)).or_insert(pair.atomicity);
+        *known = known.meet(pair.atomicity);
+    }
+    pairs
+}
+
+/// A violated pair in words.
+fn name(violation: &Violation, steps: &[TakenStep], sources: &Sources<'_>) -> String {
+    let place = |at: usize| steps[at].site.and_then(|site| sources.position(site)).unwrap_or("?");
+    let does = |at: usize| format!("{} {}", steps[at].kind, place(at));
+    let variable = steps[violation.first].site.and_then(|site| sources.variable(site)).unwrap_or("memory behind a pointer");
+    let (local, remote) = (steps[violation.first].thread, steps[violation.remote].thread);
+    format!(
+        "{variable}: {local} ({}; {}) was interleaved by {remote} ({}), as in no passing run",
+        does(violation.first),
+        does(violation.second),
+        does(violation.remote)
+    )
 }
 
 /// Where a failure is, in the source.
@@ -149,7 +195,7 @@ pub(crate) fn from_schedule(step: &ScheduleStep) -> Option<TakenStep> {
         Some(object) => Some(object.strip_prefix('#')?.parse().ok()?),
         None => None,
     };
-    Some(TakenStep { thread: step.thread, kind: step.kind, site: step.site, ordinal, picks: step.picks.clone() })
+    Some(TakenStep { thread: step.thread, kind: step.kind, site: step.site, ordinal, range: None, picks: step.picks.clone() })
 }
 
 fn store(path: &Path, text: &str) -> Result<(), Failure> {

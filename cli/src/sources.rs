@@ -1,27 +1,46 @@
-//! Where sites stand in the source, found out only when something is to be shown.
+//! Where sites stand in the source and what they access, found out only when something is to be shown.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use model::ids::SiteKey;
+use model::program::{Node, NodeKind, Place};
 use passes::capture::Capture;
 use rayon::prelude::*;
 
-/// The source positions of a program's sites.
+use crate::wording::demangled;
+
+/// What the source says of a program's sites.
 pub(crate) struct Sources<'a> {
     capture: &'a Capture,
-    positions: OnceCell<BTreeMap<SiteKey, String>>,
+    sites: OnceCell<BTreeMap<SiteKey, Site>>,
+}
+
+struct Site {
+    /// Its position, where that is known.
+    position: Option<String>,
+    /// What it accesses, where that has a name.
+    variable: Option<String>,
 }
 
 impl<'a> Sources<'a> {
     /// Nothing is read yet.
     pub(crate) fn of(capture: &'a Capture) -> Self {
-        Self { capture, positions: OnceCell::new() }
+        Self { capture, sites: OnceCell::new() }
+    }
+
+    fn site(&self, site: SiteKey) -> Option<&Site> {
+        self.sites.get_or_init(|| sites(self.capture)).get(&site)
     }
 
     /// The position of a site, where that is known. A unit that does not decode has no positions.
     pub(crate) fn position(&self, site: SiteKey) -> Option<&str> {
-        self.positions.get_or_init(|| positions(self.capture)).get(&site).map(String::as_str)
+        self.site(site)?.position.as_deref()
+    }
+
+    /// The variable or synchronization object that a site is about, where it has a name.
+    pub(crate) fn variable(&self, site: SiteKey) -> Option<&str> {
+        self.site(site)?.variable.as_deref()
     }
 
     /// A text with every site in it replaced by its position.
@@ -34,13 +53,24 @@ impl<'a> Sources<'a> {
     }
 }
 
-fn positions(capture: &Capture) -> BTreeMap<SiteKey, String> {
+fn sites(capture: &Capture) -> BTreeMap<SiteKey, Site> {
     let modules = capture.units.par_iter().filter_map(|unit| passes::extract::extract(&unit.bitcode).ok()).collect::<Vec<_>>();
-    let mut positions = BTreeMap::new();
+    let mut sites = BTreeMap::new();
     for node in modules.iter().flat_map(|module| &module.functions).flat_map(|function| &function.nodes) {
-        if let (Some(site), false) = (node.site, node.source.0.is_empty()) {
-            positions.entry(site).or_insert_with(|| node.source.to_string());
+        if let Some(site) = node.site {
+            let position = (!node.source.0.is_empty()).then(|| node.source.to_string());
+            sites.entry(site).or_insert_with(|| Site { position, variable: variable(node) });
         }
     }
-    positions
+    sites
+}
+
+fn variable(node: &Node) -> Option<String> {
+    let place = match &node.kind {
+        NodeKind::Call(call) => call.sync.as_ref().and_then(|(_, places)| places.first()).or_else(|| Some(&call.accesses.first()?.place)),
+        _ => node.accesses().first().map(|access| &access.place),
+    };
+    let name = place.filter(|place| !matches!(place, Place::Pointer { .. })).map(|place| demangled(&place.to_string()))?;
+    // The module of a local variable stands in the position beside it.
+    Some(name.split('@').next().unwrap_or_default().to_owned())
 }

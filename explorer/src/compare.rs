@@ -7,7 +7,7 @@ use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-use model::report::{CheckResult, FailureKind};
+use model::report::{CheckResult, FailureKind, Outcome};
 
 /// What became of one class of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,17 @@ pub fn classes(before: &CheckResult, after: &CheckResult) -> Vec<Class> {
     classes.into_iter().map(class).collect()
 }
 
+/// Ways in which executions of one build ended without a failure, by what they printed, and those of the other did not. Exact when
+/// both explorations were complete.
+pub fn missing<'a>(in_one: &'a CheckResult, in_other: &'a CheckResult) -> impl Iterator<Item = &'a Outcome> {
+    in_one.outcomes.iter().filter(|outcome| !in_other.outcomes.iter().any(|other| other.identity == outcome.identity))
+}
+
+/// The beginning of what was printed, on one line.
+fn quoted(text: &str) -> String {
+    if text.is_empty() { "no output".into() } else { format!("{:?}", text.trim_end()) }
+}
+
 /// The comparison as a table.
 #[must_use]
 pub fn table(before: &CheckResult, after: &CheckResult) -> String {
@@ -79,6 +90,19 @@ pub fn table(before: &CheckResult, after: &CheckResult) -> String {
         };
         let count = |count: Option<u64>| count.map_or("none".to_string(), |count| format!("in {count} schedules"));
         rows.push([format!("  {} at {}", class.kind, class.location), count(class.before), count(class.after), fate.to_string()]);
+    }
+    if !before.outcomes.is_empty() || !after.outcomes.is_empty() {
+        let count = |result: &CheckResult| result.outcomes.len().to_string();
+        rows.push(["outcomes".into(), count(before), count(after), String::new()]);
+        let mut one = |outcome: &Outcome, kept: [&str; 2], fate: &str| {
+            rows.push([format!("  {}", quoted(&outcome.text)), kept[0].into(), kept[1].into(), fate.into()]);
+        };
+        for outcome in missing(before, after) {
+            one(outcome, ["seen", "none"], "lost");
+        }
+        for outcome in missing(after, before) {
+            one(outcome, ["none", "seen"], "NEW");
+        }
     }
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let (first, second, third) = (width(0), width(1), width(2));
@@ -100,6 +124,7 @@ mod tests {
             message: "some words".into(),
             location: location.into(),
             schedule: "1.schedule".into(),
+            violations: Vec::new(),
             count,
             first: None,
         };
@@ -114,6 +139,7 @@ mod tests {
             cut: 0,
             diverged: 0,
             failures: failures.iter().map(failure).collect(),
+            outcomes: Vec::new(),
             seconds: 0.5,
             schedules_per_second: 84.0,
             notes: Vec::new(),

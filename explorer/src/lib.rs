@@ -2,7 +2,8 @@
 //!
 //! In reading order: sets of threads (`threads`), which events conflict (`dependence`), the seam between the engine that
 //! runs a program and whoever chooses its schedule (`strategy`, one strategy a file below it); for people, failing
-//! schedules made simple (`minimize`) and drawn (`timeline`), and two builds side by side (`compare`); `fake` tests it all.
+//! schedules made simple (`minimize`) and drawn (`timeline`), named by the pairs of
+//! accesses that it interleaves (`violation`), and two builds side by side (`compare`); data races (`races`); `fake` tests it all.
 //!
 //! Without the `host` feature the crate is `no_std` + `alloc`: so it is linked into the program under test.
 #![cfg_attr(not(feature = "host"), no_std)]
@@ -11,6 +12,7 @@ extern crate alloc;
 
 pub mod dependence;
 pub mod minimize;
+pub mod races;
 pub mod random;
 pub mod strategy;
 pub mod target;
@@ -22,3 +24,5 @@ pub mod compare;
 pub mod fake;
 #[cfg(feature = "host")]
 pub mod timeline;
+#[cfg(feature = "host")]
+pub mod violation;

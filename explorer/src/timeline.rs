@@ -24,9 +24,9 @@ pub const COLUMNS: usize = 4;
 /// The widest text in a column, in characters.
 const WIDEST: usize = 48;
 
-/// Draws a schedule. `place` knows where a site stands in the source.
+/// Draws a schedule. `place` knows where a site stands in the source, `name` what it accesses.
 #[must_use]
-pub fn timeline(schedule: &Schedule, place: impl Fn(SiteKey) -> Option<String>) -> String {
+pub fn timeline(schedule: &Schedule, place: impl Fn(SiteKey) -> Option<String>, name: impl Fn(SiteKey) -> Option<String>) -> String {
     let mut threads: Vec<ThreadId> = schedule.runs.iter().map(|run| run.step.thread).collect();
     threads.sort_unstable();
     threads.dedup();
@@ -34,8 +34,8 @@ pub fn timeline(schedule: &Schedule, place: impl Fn(SiteKey) -> Option<String>) 
     let column = |thread: ThreadId| threads.iter().position(|&t| t == thread).unwrap_or(0) % COLUMNS;
     let cells: Vec<(usize, u64, String)> = numbered(&schedule.runs)
         .map(|(number, run)| {
-            let name = if crowded { format!("{}: ", run.step.thread) } else { String::new() };
-            (column(run.step.thread), number, clip(&(name + &describe(run, &place))))
+            let owner = if crowded { format!("{}: ", run.step.thread) } else { String::new() };
+            (column(run.step.thread), number, clip(&(owner + &describe(run, &place, &name))))
         })
         .collect();
     let headings = if crowded { Vec::new() } else { threads.iter().map(|thread| format!("{thread}")).collect() };
@@ -77,10 +77,12 @@ fn numbered(runs: &[Run]) -> impl Iterator<Item = (u64, &Run)> {
     })
 }
 
-fn describe(run: &Run, place: &impl Fn(SiteKey) -> Option<String>) -> String {
+fn describe(run: &Run, place: &impl Fn(SiteKey) -> Option<String>, name: &impl Fn(SiteKey) -> Option<String>) -> String {
     let ScheduleStep { kind, site, object, picks, .. } = &run.step;
     let mut text = format!("{kind}");
-    if let Some(object) = object {
+    // The number of an access says nothing to people.
+    let known = site.and_then(name);
+    if let Some(object) = known.as_ref().or(object.as_ref().filter(|object| !object.starts_with('#'))) {
         text.push(' ');
         text.push_str(object);
     }
@@ -140,13 +142,21 @@ mod tests {
     5  write x (app.c:12)
        failed: assert at app.c:31: x == 2
 ";
-        assert_eq!(timeline(&schedule, |_| Some("app.c:12".into())), expected);
+        assert_eq!(timeline(&schedule, |_| Some("app.c:12".into()), |_| None), expected);
+    }
+
+    #[test]
+    fn accesses_are_named_by_what_they_access() {
+        let drawn = timeline(&schedule(&[(0, "write", Some("#17"))]), |_| None, |_| Some("counter".into()));
+        assert!(drawn.contains("write counter\n"), "{drawn}");
+        let drawn = timeline(&schedule(&[(0, "write", Some("#17"))]), |_| None, |_| None);
+        assert!(drawn.contains("write\n"), "{drawn}");
     }
 
     #[test]
     fn many_threads_share_columns_and_are_named() {
         let steps: Vec<(u32, &str, Option<&str>)> = (0..6).map(|thread| (thread, "yield", None)).collect();
-        let drawn = timeline(&schedule(&steps), |_| None);
+        let drawn = timeline(&schedule(&steps), |_| None, |_| None);
         assert!(drawn.contains("t5: yield"), "{drawn}");
         assert!(drawn.lines().all(|line| line.chars().count() < 80), "{drawn}");
     }

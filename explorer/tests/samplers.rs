@@ -8,7 +8,7 @@ use explorer::strategy::config::{Config, Name};
 use explorer::strategy::iterative::Preemptions;
 use model::report::Coverage;
 
-const SAMPLERS: [Name; 4] = [Name::Random, Name::Pct { depth: 3 }, Name::Pos, Name::Weighted];
+const SAMPLERS: [Name; 5] = [Name::Random, Name::Pct { depth: 3 }, Name::Pos, Name::Weighted, Name::Coverage];
 
 fn config(name: Name, executions: u64, seed: u64) -> Config {
     Config { name, preemptions: Preemptions::Unlimited, executions: Some(executions), seed }

@@ -241,6 +241,17 @@ impl KindCode {
         self.0
     }
 
+    /// What an access of this kind does; `None` for other kinds.
+    #[must_use]
+    pub fn access(self) -> Option<Rw> {
+        match self.word() {
+            "read" | "atomic-read" => Some(Rw::Read),
+            "write" | "atomic-write" => Some(Rw::Write),
+            "update" | "atomic-update" => Some(Rw::Update),
+            _ => None,
+        }
+    }
+
     /// The kind with this number.
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {

@@ -62,6 +62,9 @@ pub struct CheckResult {
     pub diverged: u64,
     /// What went wrong, each class of failure once.
     pub failures: Vec<Failure>,
+    /// How executions that did not fail ended, when that was asked for.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub outcomes: Vec<Outcome>,
     /// Wall time.
     pub seconds: f64,
     /// `schedules / seconds`.
@@ -69,6 +72,18 @@ pub struct CheckResult {
     /// Things that the reader must know to judge the result: what was not covered, which driver ran and why.
     #[cfg_attr(feature = "serde", serde(default))]
     pub notes: Vec<String>,
+}
+
+/// A way in which executions ended that did not fail: what they printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Outcome {
+    /// A hash of all that was printed.
+    pub identity: u64,
+    /// How many executions ended so.
+    pub count: u64,
+    /// The beginning of it.
+    pub text: String,
 }
 
 /// A build of a program.
@@ -102,6 +117,9 @@ pub struct Failure {
     pub location: String,
     /// The path of the schedule that replays it.
     pub schedule: String,
+    /// Pairs of accesses that no passing run interleaved so, with what came between them in the schedule.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub violations: Vec<String>,
     /// In how many executions it was seen.
     #[cfg_attr(feature = "serde", serde(default))]
     pub count: u64,
@@ -135,6 +153,8 @@ pub enum FailureKind {
     StepLimit,
     /// The output is not the expected one.
     OutputMismatch,
+    /// Two threads access the same memory, one to write, and nothing orders them.
+    DataRace,
 }
 
 /// All kinds, with the word that each has in the text and JSON forms.
@@ -149,6 +169,7 @@ pub const FAILURE_WORDS: &[(FailureKind, &str)] = &[
     (FailureKind::Livelock, "livelock"),
     (FailureKind::StepLimit, "step-limit"),
     (FailureKind::OutputMismatch, "output-mismatch"),
+    (FailureKind::DataRace, "data-race"),
 ];
 
 impl FailureKind {
@@ -295,6 +316,7 @@ mod tests {
             message: "t1 waits for ever".into(),
             location: "app.c:12".into(),
             schedule: "app.atomfix/failures/1.schedule".into(),
+            violations: Vec::new(),
             count: 7,
             first: Some(3),
         };
@@ -309,6 +331,7 @@ mod tests {
             cut: 0,
             diverged: 0,
             failures: alloc::vec![failure],
+            outcomes: Vec::new(),
             seconds: 0.5,
             schedules_per_second: 84.0,
             notes: Vec::new(),

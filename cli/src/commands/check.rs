@@ -25,7 +25,7 @@ use crate::wording::counted;
 pub(crate) struct Arguments {
     /// The program, built with `atomfix cc` or made by `atomfix harden`
     program: PathBuf,
-    /// Choose schedules by this strategy: dfs, delay, sleep, dpor, pairs, random, pct:D, pos, weighted,
+    /// Choose schedules by this strategy: dfs, delay, sleep, dpor, pairs, random, pct:D, pos, weighted, coverage,
     /// exitblock (also -rw, -dd, -rwdd), portfolio
     #[arg(long, value_name = "NAME", default_value = "dfs", value_parser = |text: &str| text.parse::<Name>().map_err(|error| error.to_string()))]
     strategy: Name,
@@ -59,6 +59,12 @@ pub(crate) struct Arguments {
     /// End with code 4 when nothing was found but not all schedules were explored
     #[arg(long)]
     require_complete: bool,
+    /// Look for data races too: accesses that no synchronization orders
+    #[arg(long)]
+    races: bool,
+    /// Compare with this build, instead of the original that a hardened program names
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
     /// The program's arguments
     #[arg(last = true, value_name = "ARGS")]
     arguments: Vec<OsString>,
@@ -67,15 +73,19 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let subject = Subject::open(&arguments.program)?;
-    let sources = Sources::of(&subject.capture);
-    let builds: &[Build] = match subject.named() {
-        Build::Original => &[Build::Original],
-        Build::Hardened => &[Build::Original, Build::Hardened],
-    };
+    let other = arguments.against.as_deref().map(Subject::open).transpose()?;
+    let mut builds = Vec::new();
+    match &other {
+        Some(other) => builds.push((other, other.named())),
+        None if subject.named() == Build::Hardened => builds.push((&subject, Build::Original)),
+        None => {}
+    }
+    builds.push((&subject, subject.named()));
+    let company = if builds.len() > 1 { Company::Another } else { Company::Alone };
     let mut results = Vec::new();
-    for &build in builds {
-        let result = explore(arguments, &subject, build, &sources)?;
-        results.push(result);
+    for (subject, build) in builds {
+        let sources = Sources::of(&subject.capture);
+        results.push(explore(arguments, subject, build, &sources, company)?);
     }
     if let [before, after] = &results[..] {
         print!("\n{}", compare::table(before, after));
@@ -89,7 +99,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(exit.into())
 }
 
-fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sources<'_>) -> anyhow::Result<CheckResult> {
+/// Whether a build is explored to be compared with another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Company {
+    Alone,
+    Another,
+}
+
+fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sources<'_>, company: Company) -> anyhow::Result<CheckResult> {
     let gated = subject.gated(build)?;
     let strategy = Config {
         name: arguments.strategy,
@@ -98,7 +115,15 @@ fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sou
         seed: arguments.seed,
     };
     let end = if arguments.until_failure { End::FirstFailure } else { End::Strategy };
-    let setup = Setup { strategy, steps: arguments.max_steps, driver: arguments.driver, end, replay: None };
+    let setup = Setup {
+        strategy,
+        steps: arguments.max_steps,
+        driver: arguments.driver,
+        end,
+        races: arguments.races,
+        outcomes: company == Company::Another,
+        replay: None,
+    };
     let limits = Limits { whole: arguments.timeout, step: arguments.step_timeout };
     let task = Task { subject, gated: &gated, arguments: &arguments.arguments, setup: &setup, limits };
     let explored = exploration::run(&task)?;
@@ -136,6 +161,12 @@ fn show(result: &CheckResult, explored: &Explored, sources: &Sources<'_>) {
         println!("  failure: {}: {}", failure.kind, failure.message);
         let thread = found.thread.map(|thread| format!(", thread {thread}")).unwrap_or_default();
         println!("    at {}{thread}, in {} of {} schedules", failure.location, failure.count, result.schedules);
+        if let Some(critical) = exploration::certain(found, sources) {
+            println!("    {critical}");
+        }
+        for violation in &failure.violations {
+            println!("    {violation}");
+        }
         for detail in &found.details {
             println!("    {}", sources.resolve(detail));
         }

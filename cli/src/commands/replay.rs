@@ -13,6 +13,7 @@ use explorer::target::found::TakenStep;
 use explorer::target::setup::{Driver, End, Setup};
 use explorer::target::watch::{Explored, Limits};
 use explorer::timeline::timeline;
+use model::report::FailureKind;
 use model::schedule::{self, Schedule};
 
 use crate::exit::{Exit, Failure};
@@ -49,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let limits = Limits { whole: None, step: Duration::from_secs(arguments.step_timeout) };
     let task = Task { subject: &subject, gated: &gated, arguments: &program_arguments, setup: &setup, limits };
     let explored = exploration::run(&task)?;
-    print!("{}", timeline(&schedule, |site| sources.position(site).map(str::to_owned)));
+    print!("{}", timeline(&schedule, |site| sources.position(site).map(str::to_owned), |site| sources.variable(site).map(str::to_owned)));
     judge(&schedule, &explored, &sources)
 }
 
@@ -67,9 +68,10 @@ fn setup(schedule: &Schedule, path: &Path) -> Result<Setup, Failure> {
     let steps: Option<Vec<TakenStep>> = schedule.steps().map(exploration::from_schedule).collect();
     let steps = steps.ok_or_else(|| damaged(path, "a step names an object that is none of an access"))?;
     let strategy = Config { name: Name::DepthFirst, preemptions: Preemptions::Unlimited, executions: None, seed: 0 };
+    let races = schedule.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::DataRace);
     // What follows the schedule's last step is bounded too.
     let limit = steps.len() as u64 + 20_000;
-    Ok(Setup { strategy, steps: limit, driver: Driver::Auto, end: End::Strategy, replay: Some(steps) })
+    Ok(Setup { strategy, steps: limit, driver: Driver::Auto, end: End::Strategy, races, outcomes: false, replay: Some(steps) })
 }
 
 /// Compares the end with what the schedule says.
@@ -91,7 +93,7 @@ fn judge(schedule: &Schedule, explored: &Explored, sources: &Sources<'_>) -> any
         return Ok(Exit::Clean.into());
     };
     let location = exploration::location(found, sources);
-    println!("failure: {}: {}\n  at {location}", found.kind, found.message);
+    println!("failure: {}: {}\n  at {location}", found.kind, sources.resolve(&found.message));
     for detail in &found.details {
         println!("  {}", sources.resolve(detail));
     }

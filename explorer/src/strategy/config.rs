@@ -6,6 +6,7 @@ use core::str::FromStr;
 
 use super::Strategy;
 use super::budget::Budget;
+use super::coverage::Coverage;
 use super::depth_first::{DepthFirst, Extent};
 use super::dpor::{Bounded, Dpor};
 use super::exit_block::{ExitBlock, Variant};
@@ -54,6 +55,8 @@ pub enum Name {
     Pos,
     /// `weighted`: the random walk weighted by what is left.
     Weighted,
+    /// `coverage`: sampling near executions that showed something new.
+    Coverage,
     /// `exitblock` and its relatives: threads are switched where a lock was released.
     ExitBlock(Variant),
     /// `portfolio`: several by turns.
@@ -74,6 +77,7 @@ pub const NAMES: &[&str] = &[
     "pct:D",
     "pos",
     "weighted",
+    "coverage",
     "exitblock",
     "exitblock-rw",
     "exitblock-dd",
@@ -98,6 +102,7 @@ impl Config {
             Name::Pct { depth } => Box::new(Pct::new(self.seed, depth)),
             Name::Pos => Box::new(Pos::new(self.seed)),
             Name::Weighted => Box::new(Weighted::new(self.seed)),
+            Name::Coverage => Box::new(Coverage::new(self.seed)),
             Name::ExitBlock(variant) => Box::new(ExitBlock::new(variant)),
             Name::Portfolio => Box::new(Portfolio::new(self.seed)),
         };
@@ -114,7 +119,7 @@ impl Name {
     pub fn ends(self) -> bool {
         match self {
             Self::DepthFirst | Self::Delays | Self::SleepSets | Self::Dpor | Self::Pairs | Self::ExitBlock(_) => true,
-            Self::Random | Self::Pct { .. } | Self::Pos | Self::Weighted | Self::Portfolio => false,
+            Self::Random | Self::Pct { .. } | Self::Pos | Self::Weighted | Self::Coverage | Self::Portfolio => false,
         }
     }
 }
@@ -131,6 +136,7 @@ impl fmt::Display for Name {
             Self::Pct { depth } => write!(f, "pct:{depth}"),
             Self::Pos => f.write_str("pos"),
             Self::Weighted => f.write_str("weighted"),
+            Self::Coverage => f.write_str("coverage"),
             Self::ExitBlock(Variant::Plain) => f.write_str("exitblock"),
             Self::ExitBlock(Variant::ReadWrite) => f.write_str("exitblock-rw"),
             Self::ExitBlock(Variant::Deadlocks) => f.write_str("exitblock-dd"),
@@ -169,6 +175,7 @@ impl FromStr for Name {
             ("random", "") => Ok(Self::Random),
             ("pos", "") => Ok(Self::Pos),
             ("weighted", "") => Ok(Self::Weighted),
+            ("coverage", "") => Ok(Self::Coverage),
             ("exitblock", "") => Ok(Self::ExitBlock(Variant::Plain)),
             ("exitblock-rw", "") => Ok(Self::ExitBlock(Variant::ReadWrite)),
             ("exitblock-dd", "") => Ok(Self::ExitBlock(Variant::Deadlocks)),
@@ -200,6 +207,7 @@ mod tests {
             Name::Pct { depth: 5 },
             Name::Pos,
             Name::Weighted,
+            Name::Coverage,
             Name::ExitBlock(Variant::Plain),
             Name::ExitBlock(Variant::ReadWrite),
             Name::ExitBlock(Variant::Deadlocks),
@@ -216,7 +224,7 @@ mod tests {
         }
         assert_eq!(
             BadName.to_string(),
-            "no strategy has this name; there are dfs, delay, sleep, dpor, pairs, random, pct:D, pos, weighted, \
+            "no strategy has this name; there are dfs, delay, sleep, dpor, pairs, random, pct:D, pos, weighted, coverage, \
              exitblock, exitblock-rw, exitblock-dd, exitblock-rwdd, portfolio"
         );
     }

@@ -27,6 +27,7 @@
 
 pub mod budget;
 pub mod config;
+pub mod coverage;
 pub mod depth_first;
 pub mod dpor;
 pub mod exit_block;
@@ -35,6 +36,7 @@ pub mod pairs;
 pub mod pct;
 pub mod portfolio;
 pub mod pos;
+pub mod prefix;
 pub mod random;
 pub mod replay;
 pub mod weighted;

@@ -7,27 +7,32 @@
 //! message Assertion `x == 2' failed
 //! detail t0 waits for the end of t1
 //! t0 create - -
-//! t1 read s00112233445566aa #17
+//! t1 read s00112233445566aa #17 7ffff7d0+4
 //! end
 //! minimized 0
 //! t0 create - -
 //! end
+//! critical 0 1
 //! count 0 12
 //! coverage all sequentially consistent schedules
 //! remark driver fork: the program forks
 //! divergence step 3: ...
 //! ```
 //!
-//! A step is thread, kind, site, and, for accesses, `#n`: the n-th access that its thread makes, whether others were
-//! scheduling points or not. Text to the end of a line has `\` and line ends escaped.
+//! A step is thread, kind, site, for accesses `#n`: the n-th access that its thread makes, whether others were
+//! scheduling points or not; and the memory that it touches, address (hexadecimal) and length.
+//! `outcome HASH COUNT TEXT` is a way in which executions that did not fail ended, by what they printed. Text to the end of a line has `\` and line ends escaped.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-use model::event::KindCode;
+use model::event::{KindCode, Range};
 use model::ids::{SiteKey, ThreadId};
-use model::report::{Coverage, FailureKind};
+use model::report::{Coverage, FailureKind, Outcome};
+
+/// How many random ends of a beginning all fail when its failure counts as certain.
+pub const ENDS: u32 = 30;
 
 /// A step that was taken, with what is needed to take it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +45,8 @@ pub struct TakenStep {
     pub site: Option<SiteKey>,
     /// For an access: which one of its thread's.
     pub ordinal: Option<u64>,
+    /// The memory that it touches, as far as that is an address of this program image. Schedules do not keep it.
+    pub range: Option<Range>,
     /// Options taken in it.
     pub picks: Vec<u32>,
 }
@@ -63,6 +70,8 @@ pub struct FoundFailure {
     pub steps: Vec<TakenStep>,
     /// A shorter or simpler way, if one was found.
     pub minimized: Option<Vec<TakenStep>>,
+    /// After how many steps of that schedule it is certain, as far as random ends can tell.
+    pub critical: Option<u64>,
     /// How many executions ended so.
     pub count: u64,
     /// Which execution was the first to end so, from 1, of all that were begun.
@@ -76,6 +85,8 @@ pub struct Found {
     pub failures: Vec<FoundFailure>,
     /// What is covered; `None` when the exploration was interrupted.
     pub coverage: Option<Coverage>,
+    /// How executions that did not fail ended, when that was asked for.
+    pub outcomes: Vec<Outcome>,
     /// What the engine has to say about itself.
     pub remarks: Vec<String>,
     /// Where an execution left the schedule it was to follow.
@@ -94,8 +105,12 @@ pub fn write_steps(text: &mut String, steps: &[TakenStep]) {
             None => write!(text, "- "),
         };
         let _ = match step.ordinal {
-            Some(ordinal) => writeln!(text, "#{ordinal}"),
-            None => writeln!(text, "-"),
+            Some(ordinal) => write!(text, "#{ordinal}"),
+            None => write!(text, "-"),
+        };
+        let _ = match step.range {
+            Some(range) => writeln!(text, " {:x}+{}", range.address, range.length),
+            None => writeln!(text),
         };
         for pick in &step.picks {
             let _ = writeln!(text, "pick {pick}");
@@ -111,17 +126,26 @@ pub fn read_steps<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Option<Vec<T
         match words[..] {
             ["end"] => break,
             ["pick", option] => steps.last_mut()?.picks.push(option.parse().ok()?),
-            [thread, kind, site, ordinal] => steps.push(TakenStep {
+            [thread, kind, site, ordinal, ref range @ ..] if range.len() < 2 => steps.push(TakenStep {
                 thread: read_thread(thread)?,
                 kind: kind.parse().ok()?,
                 site: if site == "-" { None } else { Some(site.parse().ok()?) },
                 ordinal: if ordinal == "-" { None } else { Some(ordinal.strip_prefix('#')?.parse().ok()?) },
+                range: match range.first() {
+                    Some(range) => Some(read_range(range)?),
+                    None => None,
+                },
                 picks: Vec::new(),
             }),
             _ => return None,
         }
     }
     Some(steps)
+}
+
+fn read_range(text: &str) -> Option<Range> {
+    let (address, length) = text.split_once('+')?;
+    Some(Range { address: u64::from_str_radix(address, 16).ok()?, length: length.parse().ok()? })
 }
 
 fn read_thread(text: &str) -> Option<ThreadId> {
@@ -211,6 +235,7 @@ impl Found {
                     details: Vec::new(),
                     steps: Vec::new(),
                     minimized: None,
+                    critical: None,
                     count: 1,
                     first: 1,
                 });
@@ -224,11 +249,21 @@ impl Found {
                 let index: usize = value.parse().ok()?;
                 self.failures.get_mut(index)?.minimized = Some(read_steps(lines)?);
             }
+            "critical" => {
+                let (index, steps) = value.split_once(' ')?;
+                self.failures.get_mut(index.parse::<usize>().ok()?)?.critical = Some(steps.parse().ok()?);
+            }
             "count" => {
                 let (index, count) = value.split_once(' ')?;
                 self.failures.get_mut(index.parse::<usize>().ok()?)?.count = count.parse().ok()?;
             }
             "coverage" => self.coverage = Some(value.parse().ok()?),
+            "outcome" => {
+                let mut words = value.splitn(3, ' ');
+                let identity = u64::from_str_radix(words.next()?, 16).ok()?;
+                let count = words.next()?.parse().ok()?;
+                self.outcomes.push(Outcome { identity, count, text: unescape(words.next()?) });
+            }
             "remark" => self.remarks.push(unescape(value)),
             "divergence" => self.divergence = Some(unescape(value)),
             "broken" => self.broken = Some(unescape(value)),
@@ -244,7 +279,14 @@ mod tests {
 
     fn failure() -> FoundFailure {
         let kind = KindCode::from_number(5).expect("a kind");
-        let step = |thread, ordinal| TakenStep { thread: ThreadId(thread), kind, site: None, ordinal: Some(ordinal), picks: Vec::new() };
+        let step = |thread, ordinal| TakenStep {
+            thread: ThreadId(thread),
+            kind,
+            site: None,
+            ordinal: Some(ordinal),
+            range: (ordinal > 1).then_some(Range { address: 0xabc, length: 4 }),
+            picks: Vec::new(),
+        };
         FoundFailure {
             kind: FailureKind::Assert,
             thread: Some(ThreadId(1)),
@@ -254,6 +296,7 @@ mod tests {
             details: ["x".to_string()].to_vec(),
             steps: [step(0, 1), step(1, 2)].to_vec(),
             minimized: None,
+            critical: None,
             count: 1,
             first: 7,
         }
@@ -264,9 +307,9 @@ mod tests {
         let mut text = failure_text(0, &failure());
         assert_eq!(Found::from_text(&text).failures, [failure()]);
         text.push_str(&minimized_text(0, &failure().steps[..1]));
-        text.push_str("count 0 5\ncoverage up to 2 preemptions\nremark hm\n");
+        text.push_str("critical 0 1\ncount 0 5\ncoverage up to 2 preemptions\nremark hm\n");
         let found = Found::from_text(&text);
-        assert_eq!(found.failures[0].count, 5);
+        assert_eq!((found.failures[0].count, found.failures[0].critical), (5, Some(1)));
         assert_eq!(found.failures[0].minimized.as_deref(), Some(&failure().steps[..1]));
         assert_eq!(found.coverage, Some(Coverage::Preemptions(2)));
         assert_eq!(found.remarks, ["hm"]);

@@ -70,6 +70,10 @@ pub struct Setup {
     pub driver: Driver,
     /// When it ends.
     pub end: End,
+    /// Whether data races are looked for.
+    pub races: bool,
+    /// Whether the ways in which executions end are told apart by what they print.
+    pub outcomes: bool,
     /// A schedule to follow instead of exploring.
     pub replay: Option<Vec<TakenStep>>,
 }
@@ -93,6 +97,11 @@ impl Setup {
         if self.end == End::FirstFailure {
             text.push_str("end first-failure\n");
         }
+        for (asked, key) in [(self.races, "races"), (self.outcomes, "outcomes")] {
+            if asked {
+                let _ = writeln!(text, "{key} yes");
+            }
+        }
         if let Some(steps) = &self.replay {
             text.push_str("replay\n");
             write_steps(&mut text, steps);
@@ -104,7 +113,7 @@ impl Setup {
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let strategy = Config { name: Name::DepthFirst, preemptions: Preemptions::Unlimited, executions: None, seed: 0 };
-        let mut setup = Self { strategy, steps: 0, driver: Driver::Auto, end: End::Strategy, replay: None };
+        let mut setup = Self { strategy, steps: 0, driver: Driver::Auto, end: End::Strategy, races: false, outcomes: false, replay: None };
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
             let (key, value) = line.split_once(' ').unwrap_or((line, ""));
@@ -117,6 +126,8 @@ impl Setup {
                 "steps" => setup.steps = value.parse().ok()?,
                 "driver" => setup.driver = Driver::from_word(value)?,
                 "end" if value == "first-failure" => setup.end = End::FirstFailure,
+                "races" => setup.races = value == "yes",
+                "outcomes" => setup.outcomes = value == "yes",
                 "replay" => setup.replay = Some(read_steps(&mut lines)?),
                 _ => return None,
             }
@@ -134,14 +145,22 @@ mod tests {
     #[test]
     fn a_setup_reads_back_what_it_writes() {
         let kind = KindCode::from_number(3).expect("a kind");
-        let step = TakenStep { thread: ThreadId(1), kind, site: Some(SiteKey(7)), ordinal: Some(9), picks: [1, 0].to_vec() };
-        let plain = TakenStep { thread: ThreadId(0), kind, site: None, ordinal: None, picks: Vec::new() };
+        let step = TakenStep { thread: ThreadId(1), kind, site: Some(SiteKey(7)), ordinal: Some(9), range: None, picks: [1, 0].to_vec() };
+        let plain = TakenStep { thread: ThreadId(0), kind, site: None, ordinal: None, range: None, picks: Vec::new() };
         for (preemptions, executions, end, replay) in [
             (Preemptions::Unlimited, None, End::Strategy, None),
             (Preemptions::AtMost(2), Some(10), End::FirstFailure, Some([step, plain].to_vec())),
         ] {
             let strategy = Config { name: Name::Random, preemptions, executions, seed: 7 };
-            let setup = Setup { strategy, steps: 5, driver: Driver::Fork, end, replay };
+            let setup = Setup {
+                strategy,
+                steps: 5,
+                driver: Driver::Fork,
+                end,
+                races: executions.is_some(),
+                outcomes: executions.is_none(),
+                replay,
+            };
             assert_eq!(Setup::from_text(&setup.to_text()), Some(setup));
         }
     }

@@ -13,10 +13,10 @@
 //!   what that shows is what is reported. So there are no false alarms.
 //! - The chain is looked at again after every block for each thread that could not get a lock (theorem 5a does not hold either).
 //! - `-RW` as printed loses outcomes (theorem 4 does not hold) where a block leaves a lock taken: another block that wants the lock
-//!   cannot come after it, so the two do not commute, whatever they read and write. Such locks count as written to here.
-//! - In `-RWDD`, taking and releasing a lock counts as writing to it: the printed version misses cycles.
+//!   cannot come after it, so the two do not commute, whatever they read and write. Such locks count as written to here. That
+//!   also shows the cycles that `-RWDD` as printed misses.
 //! - The thesis restores states; here executions are repeated. One that runs into a taken lock within a block is abandoned and
-//!   repeated without that thread; it is no path.
+//!   repeated without that thread; it is no path and is not counted.
 //! - A block that ends the execution, by a failure or by `exit`, covers no order in which others go first.
 
 mod block;

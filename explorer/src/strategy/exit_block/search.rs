@@ -223,7 +223,7 @@ impl ExitBlock {
     /// The current block is over: what else could have been done in its place is noted, and who can go on after it.
     fn finish(&mut self, running: Running, pending: &[Option<Event>]) {
         let Running { thread, held, steps, mut events, picks, options, created, exit, last, .. } = running;
-        if self.variant == Variant::ReadWrite {
+        if self.variant.prunes() {
             let outer: Vec<Lock> = held.into_iter().chain(self.locks.held(thread)).collect();
             block::soften(&mut events, &outer);
         }
@@ -504,7 +504,10 @@ impl Strategy for ExitBlock {
 
     fn end(&mut self, ending: &Ending<'_>) {
         let outcome = if self.astray.is_some() { Outcome::Diverged } else { ending.outcome };
-        self.counts.add(outcome);
+        // An execution that was undone is repeated without the thread that stood in the way: they are one path.
+        if outcome != Outcome::Abandoned || self.again.is_none() {
+            self.counts.add(outcome);
+        }
         let others = |me: ThreadId| ending.pending.iter().enumerate().any(|(at, event)| at != me.index() && event.is_some());
         match (core::mem::replace(&mut self.job, Job::Orders), self.current.take()) {
             (Job::Cycle(directed), _) => {

@@ -10,7 +10,7 @@ use explorer::strategy::{Choice, Pick, Point, Step, Strategy};
 use explorer::target::found::TakenStep;
 use explorer::target::page::{Note, Word};
 use explorer::threads::{MAX_THREADS, ThreadSet};
-use model::event::EventKind;
+use model::event::{Event, EventKind, Range};
 use model::ids::{SiteKey, ThreadId};
 use model::report::FailureKind;
 
@@ -29,6 +29,7 @@ pub(crate) struct Recorded {
     kind: EventKind,
     site: Option<SiteKey>,
     ordinal: Option<u64>,
+    range: Option<Range>,
     preempts: bool,
 }
 
@@ -78,6 +79,7 @@ impl Recorder {
             kind: step.kind.code(),
             site: step.site,
             ordinal: step.ordinal,
+            range: step.range,
             picks: picks(at),
         };
         self.steps.iter().enumerate().map(step).collect()
@@ -138,6 +140,10 @@ fn begin(engine: &Engine) {
     engine.model.borrow_mut().begin();
     engine.shadow.borrow_mut().begin();
     engine.recorder.borrow_mut().begin();
+    engine.found_races.borrow_mut().clear();
+    if let Some(races) = engine.races.borrow_mut().as_mut() {
+        races.begin();
+    }
     engine.fibers.borrow_mut().clear();
     engine.entropy.set(0);
     control::set(Word::AwaitsOutside, 0);
@@ -172,7 +178,8 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
         };
         engine.model.borrow_mut().perform(thread, &mut pick)
     };
-    record(engine, thread, performed.event.kind, preempts);
+    record(engine, thread, &performed.event, preempts);
+    engine.note_step(thread, &performed.event);
     strategy.executed(&Step { thread, event: performed.event });
     control::add(Word::Steps, 1);
     if performed.event.kind.is_timeout() {
@@ -183,6 +190,9 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
     for lock in dropped {
         let left = engine.model.borrow().holds.strongest(thread, lock);
         strategy.released(thread, lock, left);
+        if let Some(races) = engine.races.borrow_mut().as_mut() {
+            races.released(thread, lock);
+        }
     }
     match stop {
         Stop::Point => Ok(thread),
@@ -234,13 +244,13 @@ fn enabled(engine: &Engine) -> Result<ThreadSet, Ended> {
     }
 }
 
-fn record(engine: &Engine, thread: ThreadId, kind: EventKind, preempts: bool) {
+fn record(engine: &Engine, thread: ThreadId, event: &Event, preempts: bool) {
     let site = engine.model.borrow().threads[thread.index()].request.site;
-    let ordinal = match kind {
-        EventKind::Access { .. } => Some(engine.fibers.borrow()[thread.index()].accesses.get()),
-        _ => None,
+    let (ordinal, range) = match event.kind {
+        EventKind::Access { .. } => (Some(engine.fibers.borrow()[thread.index()].accesses.get()), event.range),
+        _ => (None, None),
     };
-    engine.recorder.borrow_mut().push(Recorded { thread, kind, site, ordinal, preempts });
+    engine.recorder.borrow_mut().push(Recorded { thread, kind: event.kind, site, ordinal, range, preempts });
 }
 
 fn step_limit(engine: &Engine, limit: u64) -> Failed {

@@ -7,17 +7,20 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 
 use explorer::minimize::minimize;
+use explorer::races::Races;
+use explorer::strategy::prefix::{Prefix, critical};
 use explorer::strategy::replay::{Discipline, Expected, Replay, What};
 use explorer::strategy::{Ending, Outcome, Strategy};
-use explorer::target::found::{TakenStep, minimized_text};
+use explorer::target::found::{ENDS, FoundFailure, TakenStep, minimized_text};
 use explorer::target::page::{Phase, Word};
 use explorer::target::setup::{End, Setup};
 use model::report::FailureKind;
 
 use super::driver::{self, InUse};
 use super::execution::{Ended, Points};
-use super::failure::Classes;
+use super::failure::{Classes, Failed};
 use super::fiber::Engine;
+use super::output::Endings;
 use super::{arena, control, lenders, output};
 
 /// Parked threads to begin with.
@@ -31,16 +34,20 @@ pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
     let mut driver = driver::begin(engine, setup.driver);
     let begin = now();
     let mut classes = Classes::default();
+    let mut endings = Endings::default();
+    *engine.races.borrow_mut() = setup.races.then(Races::default);
     let strategy = loop {
         let mut strategy = build(engine, setup);
-        if explore_once(engine, setup, &mut driver, &mut *strategy, &mut classes) {
+        if explore_once(engine, setup, &mut driver, &mut *strategy, &mut classes, &mut endings) {
             break strategy;
         }
         control::add(Word::Restarts, 1);
         classes.begin_again();
+        endings = Endings::default();
     };
     control::set(Word::Nanoseconds, now().saturating_sub(begin));
     conclude(&*strategy, &classes);
+    endings.report();
     if setup.replay.is_none() {
         simplify(engine, setup, driver, &classes);
     }
@@ -78,7 +85,14 @@ fn points(steps: &[TakenStep]) -> Vec<Points> {
 
 /// One pass over the schedules; `false` when it found more shared memory, or that it needs more parked threads or another
 /// driver, and must begin anew.
-fn explore_once(engine: &Engine, setup: &Setup, driver: &mut InUse, strategy: &mut dyn Strategy, classes: &mut Classes) -> bool {
+fn explore_once(
+    engine: &Engine,
+    setup: &Setup,
+    driver: &mut InUse,
+    strategy: &mut dyn Strategy,
+    classes: &mut Classes,
+    endings: &mut Endings,
+) -> bool {
     while control::get(Word::Stop) == 0 && strategy.begin() {
         output::clear();
         control::add(Word::Executions, 1);
@@ -106,6 +120,13 @@ fn explore_once(engine: &Engine, setup: &Setup, driver: &mut InUse, strategy: &m
         if let Ended::Failed(failed) | Ended::Cut(failed) = &ended {
             classes.add(failed, output::tail, || engine.recorder.borrow().taken());
         }
+        // What an abandoned execution shows, others show too.
+        if outcome != Outcome::Abandoned {
+            report_races(engine, classes);
+        }
+        if matches!(ended, Ended::Passed) && setup.outcomes {
+            endings.add();
+        }
         control::add(Word::Revocations, engine.model.borrow().revoked);
         strategy.end(&Ending { outcome, pending: &engine.model.borrow().pending });
         publish(strategy);
@@ -119,11 +140,29 @@ fn explore_once(engine: &Engine, setup: &Setup, driver: &mut InUse, strategy: &m
     true
 }
 
+/// Races do not end an execution: each is a class of its own, seen once an execution.
+fn report_races(engine: &Engine, classes: &mut Classes) {
+    let races = core::mem::take(&mut *engine.found_races.borrow_mut());
+    let mut seen: Vec<Failed> = Vec::new();
+    for race in &races {
+        let failed = Failed::race(race);
+        if !seen.iter().any(|other| other.message == failed.message) {
+            classes.add(&failed, Vec::new, || engine.recorder.borrow().taken());
+            seen.push(failed);
+        }
+    }
+}
+
+/// A failure that does not end the execution, or ends it only because it is long, is not looked for in shorter ones.
+fn can_be_simplified(kind: FailureKind) -> bool {
+    !matches!(kind, FailureKind::StepLimit | FailureKind::DataRace)
+}
+
 /// Makes the schedules of failures simple, those of the first classes.
 fn simplify(engine: &Engine, setup: &Setup, driver: InUse, classes: &Classes) {
     const CLASSES: usize = 10;
     const REPLAYS: u32 = 200;
-    for (index, class) in classes.list.iter().enumerate().take(CLASSES).filter(|(_, class)| class.kind != FailureKind::StepLimit) {
+    for (index, class) in classes.list.iter().enumerate().take(CLASSES).filter(|(_, class)| can_be_simplified(class.kind)) {
         let mut taken = Vec::new();
         let mut replay = |candidate: &[Expected]| {
             let mut strategy = Replay::new(candidate.to_vec(), Discipline::Tolerant);
@@ -146,8 +185,25 @@ fn simplify(engine: &Engine, setup: &Setup, driver: InUse, classes: &Classes) {
         let minimized = minimize(steps, REPLAYS, replay);
         if let Some((_, steps)) = taken.iter().find(|(traced, _)| *traced == minimized.steps) {
             control::report(&minimized_text(index, steps));
+            let steps: Vec<Expected> = steps.iter().map(expected).collect();
+            if let Some(critical) = critical(steps.len(), |length| always_fails(engine, setup, driver, class, &steps[..length])) {
+                control::report(&alloc::format!("critical {index} {critical}\n"));
+            }
         }
     }
+}
+
+/// Whether random ends of a beginning all fail in this way.
+fn always_fails(engine: &Engine, setup: &Setup, driver: InUse, class: &FoundFailure, beginning: &[Expected]) -> bool {
+    let mut ends = Prefix::new(beginning.to_vec(), ENDS, 1);
+    while control::get(Word::Stop) == 0 && ends.begin() {
+        control::add(Word::Executions, 1);
+        match driver::execute(engine, driver, &mut ends, setup.steps) {
+            Ended::Failed(failed) if failed.same_class(class) => {}
+            _ => return false,
+        }
+    }
+    control::get(Word::Stop) == 0
 }
 
 fn publish(strategy: &dyn Strategy) {

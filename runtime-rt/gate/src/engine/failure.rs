@@ -3,10 +3,12 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use explorer::races::{Party, Race};
 use explorer::target::found::{FoundFailure, TakenStep, failure_text, minimized_text};
 use explorer::target::page::Word;
 use model::event::EventKind;
 use model::ids::{SiteKey, ThreadId};
+use model::pair::Rw;
 use model::report::FailureKind;
 
 use super::control;
@@ -43,6 +45,26 @@ impl Failed {
     }
 }
 
+impl Failed {
+    /// A data race. The sites stand for their source positions, which `atomfix` knows.
+    pub(crate) fn race(race: &Race) -> Self {
+        let does = |party: &Party| {
+            let verb = match (party.atomic, party.rw) {
+                (false, Rw::Read) => "reads",
+                (false, _) => "writes",
+                (true, Rw::Read) => "atomically reads",
+                (true, _) => "atomically writes",
+            };
+            alloc::format!("{} {verb} at {}", party.thread, party.site)
+        };
+        let mut sites = [race.first.site, race.second.site];
+        sites.sort_unstable();
+        let message = alloc::format!("nothing orders the accesses at {} and {}", sites[0], sites[1]);
+        let details = alloc::vec![does(&race.first), does(&race.second)];
+        Self { details, ..Self::new(FailureKind::DataRace, None, Some(sites[1]), &message) }
+    }
+}
+
 /// The failures of an exploration, each class once.
 #[derive(Default)]
 pub(crate) struct Classes {
@@ -75,7 +97,19 @@ impl Classes {
             let Failed { kind, thread, site, location, message, mut details } = failed.clone();
             details.extend(output());
             let first = control::get(Word::Executions);
-            let found = FoundFailure { kind, thread, site, location, message, details, steps: steps(), minimized: None, count: 1, first };
+            let found = FoundFailure {
+                kind,
+                thread,
+                site,
+                location,
+                message,
+                details,
+                steps: steps(),
+                minimized: None,
+                critical: None,
+                count: 1,
+                first,
+            };
             control::report(&failure_text(self.list.len(), &found));
             self.list.push(found);
         }

@@ -20,6 +20,8 @@ use crate::gate::ask::{Ask, Request};
 use crate::gate::model::Model;
 use crate::gate::shadow::Shadow;
 use crate::sys::switch::{StackPointer, TlsBase, set_tls_base, swap};
+use explorer::races::{Party, Race, Races};
+use model::event::{Event, Range};
 
 /// A thread's routine and its argument.
 #[derive(Clone, Copy)]
@@ -126,6 +128,10 @@ pub(crate) struct Engine {
     pub(crate) shadow: RefCell<Shadow>,
     /// What happened so far in it.
     pub(crate) recorder: RefCell<Recorder>,
+    /// Who is ordered before whom, when data races are looked for.
+    pub(crate) races: RefCell<Option<Races>>,
+    /// The data races of the current execution.
+    pub(crate) found_races: RefCell<Vec<Race>>,
     /// What the restore driver puts back.
     pub(crate) restorer: Restorer,
     /// Why the fiber that ran last stopped.
@@ -172,6 +178,8 @@ impl Engine {
             model: RefCell::default(),
             shadow: RefCell::default(),
             recorder: RefCell::default(),
+            races: RefCell::default(),
+            found_races: RefCell::default(),
             restorer: Restorer::default(),
             stop: RefCell::default(),
             entropy: Cell::new(0),
@@ -284,13 +292,39 @@ impl Engine {
             }
             if model.is_last() && circle.is_none() && may_be_silent(request.ask) && model.enabled().contains(me) {
                 // Nobody else lives, or could have come later: no choice, nothing for a schedule to say.
-                let result = model.perform(me, &mut |_| 0).result;
+                let performed = model.perform(me, &mut |_| 0);
+                self.note_step(me, &performed.event);
                 self.go_on(ran);
-                return result;
+                return performed.result;
             }
             self.go_on(ran);
         }
         self.leave(Stop::Point)
+    }
+}
+
+impl Engine {
+    /// A step was performed, which may order threads.
+    #[inline]
+    pub(crate) fn note_step(&self, thread: ThreadId, event: &Event) {
+        if let Some(races) = self.races.borrow_mut().as_mut() {
+            races.perform(thread, event);
+        }
+    }
+
+    /// In a fiber: an access is about to happen.
+    #[inline]
+    pub(crate) fn note_access(&self, party: Party, range: Range) {
+        if let Some(race) = self.races.borrow_mut().as_mut().and_then(|races| races.access(party, range)) {
+            self.found_races.borrow_mut().push(race);
+        }
+    }
+
+    /// In a fiber: memory was allocated, which has no past.
+    pub(crate) fn note_allocation(&self, range: Range) {
+        if let Some(races) = self.races.borrow_mut().as_mut() {
+            races.renew(range);
+        }
     }
 }
 

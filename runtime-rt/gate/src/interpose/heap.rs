@@ -3,12 +3,18 @@
 use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
 
+use model::event::Range;
+
 use super::{export, set_errno};
+use crate::engine::fiber::running;
 use crate::engine::heap;
 
 fn found(block: *mut u8) -> *mut c_void {
     if block.is_null() {
         set_errno(libc::ENOMEM);
+    } else if let Some(engine) = running() {
+        let length = u32::try_from(heap::usable(block)).unwrap_or(u32::MAX);
+        engine.note_allocation(Range { address: block.expose_provenance() as u64, length });
     }
     block.cast()
 }

@@ -1,5 +1,6 @@
 //! The hooks that instrumented and hardened code calls. Their signatures are those of `model::abi`.
 
+use explorer::races::Party;
 use model::abi::{KIND_ATOMIC, LENGTH_STRING};
 use model::event::Range;
 use model::ids::{Label, SiteKey};
@@ -40,6 +41,7 @@ fn access(engine: &Engine, range: Range, kind: u32, site: SiteKey, frame: usize)
     if wanted.unwrap_or(shared || atomic) || circle() {
         engine.request(me, Request { ask: Ask::Access { range, rw, atomic }, site: Some(site) });
     }
+    engine.note_access(Party { thread: me, site, rw, atomic }, range);
 }
 
 /// The length of a range whose end is a zero byte.

@@ -82,6 +82,10 @@ fn irregular(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> O
             Some(Verdict::Past)
         }
         libc::SYS_kill | libc::SYS_tkill | libc::SYS_tgkill => own_signal(number, arguments).map(|signal| {
+            // The C library's own, by which `setuid` tells other threads: parked ones have nothing to be told.
+            if matches!(signal, 32 | 33) {
+                return Verdict::Done(-(libc::ESRCH as isize));
+            }
             // The thread that the C library means sleeps, or is not there: it is the fiber that gets the signal.
             Verdict::Done(crate::interpose::process::take_signal(engine, signal) as isize)
         }),

@@ -6,12 +6,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use explorer::target::found::{ENDS, FoundFailure, TakenStep};
-use explorer::target::page::NOTES;
+use explorer::target::page::{EarlyEnd, NOTES, WHYS};
 use explorer::target::setup::Setup;
 use explorer::target::watch::{self, Ending, Explored, Limits};
 use explorer::violation::{Violation, violations};
 use model::ids::SiteKey;
 use model::pair::Atomicity;
+use model::plan::{Action, Operation};
 use model::report::{CheckResult, Coverage, Failure as Reported};
 use model::schedule::{Schedule, ScheduleFailure, ScheduleStep};
 use model::wire;
@@ -20,7 +21,7 @@ use crate::exit::Failure;
 use crate::gated::{Gated, Subject};
 use crate::progress::Spinner;
 use crate::sources::Sources;
-use crate::wording::demangled;
+use crate::wording::{counted, demangled};
 
 /// What to explore, and how.
 pub(crate) struct Task<'a> {
@@ -147,6 +148,7 @@ fn notes(explored: &Explored, task: &Task<'_>) -> Vec<String> {
     let (drivers, mut notes): (Vec<_>, Vec<_>) = explored.found.remarks.iter().cloned().partition(|remark| remark.starts_with("driver "));
     notes.extend(drivers.into_iter().next_back());
     notes.extend(NOTES.iter().filter(|(note, _)| explored.notes & note.bit() != 0).map(|(_, text)| (*text).to_owned()));
+    notes.extend(explored.early_ends.iter().map(|end| early_end(end, task)));
     notes.extend(explored.found.divergence.as_ref().map(|text| format!("an execution did not repeat: {text}")));
     if explored.timed_out {
         notes.push(format!("stopped after {} s", task.limits.whole.unwrap_or(Duration::ZERO).as_secs_f64()));
@@ -160,6 +162,17 @@ fn notes(explored: &Explored, task: &Task<'_>) -> Vec<String> {
         notes.push(format!("not instrumented: {}", names.join(", ")));
     }
     notes
+}
+
+/// Which lock a thread lost before its region was over, where it had taken it, and why.
+fn early_end(end: &EarlyEnd, task: &Task<'_>) -> String {
+    let lock = task.subject.plan.iter().flat_map(|plan| &plan.locks).find(|lock| lock.id == end.lock);
+    let acquires = |operation: &&Operation| matches!(operation.action, Action::Acquire(_, label) if label == end.label);
+    let place = lock.and_then(|lock| lock.operations.iter().find(acquires)).map(|operation| operation.source.as_str());
+    let variable = lock.map(|lock| format!(" ({})", demangled(&lock.variable))).unwrap_or_default();
+    let place = place.filter(|source| !source.is_empty()).map(|source| format!("{source}, ")).unwrap_or_default();
+    let why = WHYS.iter().find(|(why, _)| *why == end.why).map_or("", |(_, text)| text);
+    format!("{}{variable}, taken at {place}{}: {why}, {}", end.lock, end.label, counted(end.count, "time"))
 }
 
 fn schedule(task: &Task<'_>, found: &FoundFailure, sources: &Sources<'_>) -> Schedule {

@@ -3,10 +3,13 @@
 //! | offset | bytes | content |
 //! |---|---|---|
 //! | 0 | 8 × 64 | the words below, 64-bit, native order |
+//! | 1024 | 16 × 64 | holds of injected locks that ended early, by place and cause: see `EarlyEnd` |
 //! | 4096 | up to 16 MiB | the setup, text; ends with a zero byte |
 //! | 16 MiB | up to 48 MiB | what was found, text; `Word::FoundBytes` long |
 //!
 //! Words are written by the target, except where said otherwise; each is meaningful by itself, whenever it is read.
+
+use model::ids::{Label, LockId};
 
 /// Bytes of the whole.
 pub const BYTES: usize = 64 << 20;
@@ -14,6 +17,77 @@ pub const BYTES: usize = 64 << 20;
 pub const SETUP: usize = 4096;
 /// Where what was found begins.
 pub const FOUND: usize = 16 << 20;
+
+/// Where entries of holds that ended early begin.
+pub const EARLY: usize = 1024;
+/// How many such entries there are.
+pub const EARLY_ENTRIES: usize = 64;
+/// Bytes of one: a key, 0 if the entry is free, and how often.
+pub const EARLY_BYTES: usize = 16;
+
+/// Why a hold of an injected lock ended before its region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Why {
+    /// Revoked: the holder waited for the waiter.
+    Cycle = 1,
+    /// Revoked: the holder waited for something that nobody was left to bring about.
+    Blocked = 2,
+    /// Revoked: the holder went round in a circle.
+    Spinning = 3,
+    /// Given up before a wait for a condition.
+    Condition = 4,
+    /// Given up before a join.
+    Join = 5,
+    /// Given up before a wait for a semaphore, a barrier or a futex word.
+    Meet = 6,
+    /// Given up before a sleep.
+    Sleep = 7,
+    /// Given up before a wait for descriptors or a peer.
+    Poll = 8,
+}
+
+/// All of them, with what they say to people.
+pub const WHYS: &[(Why, &str)] = &[
+    (Why::Cycle, "revoked (cycle): its holder waited for the thread that wanted it"),
+    (Why::Blocked, "revoked (blocked): its holder could not go on"),
+    (Why::Spinning, "revoked (spinning): its holder went round in a loop until another thread acted"),
+    (Why::Condition, "given up (condition) before a wait for a condition"),
+    (Why::Join, "given up (join) before a wait for a thread's end"),
+    (Why::Meet, "given up (meet) before a wait for a semaphore, barrier or futex"),
+    (Why::Sleep, "given up (sleep) before a sleep"),
+    (Why::Poll, "given up (poll) before a wait for a peer"),
+];
+
+/// Holds that ended early at one place for one reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EarlyEnd {
+    /// The lock's number in its table.
+    pub lock: LockId,
+    /// Where it was acquired.
+    pub label: Label,
+    /// Why it ended.
+    pub why: Why,
+    /// How often, over all executions.
+    pub count: u64,
+}
+
+impl EarlyEnd {
+    /// The key of an entry: bit 63, the lock's number in 23 bits, the label in 32, the reason in 8.
+    #[must_use]
+    pub const fn key(self) -> u64 {
+        1 << 63 | (self.lock.0 as u64 & 0x7f_ffff) << 40 | (self.label.0 as u64) << 8 | self.why as u64
+    }
+
+    /// What an entry says. `None`: it is free, or of another version.
+    #[must_use]
+    pub fn from_entry(key: u64, count: u64) -> Option<Self> {
+        let &(why, _) = WHYS.iter().find(|(why, _)| *why as u64 == key & 0xff)?;
+        let lock = u32::try_from(key >> 40 & 0x7f_ffff).ok()?;
+        let label = u32::try_from(key >> 8 & 0xffff_ffff).ok()?;
+        (key >> 63 == 1).then_some(Self { lock: LockId(lock), label: Label(label), why, count })
+    }
+}
 
 /// A word of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,5 +217,19 @@ impl Note {
     #[must_use]
     pub const fn bit(self) -> u64 {
         1 << self as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_early_ends_read_back() {
+        for &(why, _) in WHYS {
+            let end = EarlyEnd { lock: LockId(0x12_3456), label: Label(0xfedc_ba98), why, count: 7 };
+            assert_eq!(EarlyEnd::from_entry(end.key(), 7), Some(end));
+        }
+        assert_eq!(EarlyEnd::from_entry(0, 7), None);
     }
 }

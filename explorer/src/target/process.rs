@@ -16,7 +16,7 @@ use std::vec::Vec;
 
 use model::abi::ENV_CHECK;
 
-use super::page::{BYTES, FOUND, SETUP, Word};
+use super::page::{BYTES, EARLY, EARLY_BYTES, EARLY_ENTRIES, EarlyEnd, FOUND, SETUP, Word};
 use super::setup::Setup;
 
 /// A program to run under the engine.
@@ -122,6 +122,20 @@ impl Target {
         // A page in memory reads whole; a word of zero is what an unstarted target has.
         let read = self.page.read_exact_at(&mut bytes, word.offset() as u64);
         if read.is_ok() { u64::from_ne_bytes(bytes) } else { 0 }
+    }
+
+    /// Holds of injected locks that ended early, by lock and place.
+    #[must_use]
+    pub fn early_ends(&self) -> Vec<EarlyEnd> {
+        let mut bytes = [0; EARLY_ENTRIES * EARLY_BYTES];
+        if self.page.read_exact_at(&mut bytes, EARLY as u64).is_err() {
+            return Vec::new();
+        }
+        let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
+        let entry = |bytes: &[u8]| bytes.split_at_checked(8).and_then(|(key, count)| EarlyEnd::from_entry(word(key), word(count)));
+        let mut ends: Vec<EarlyEnd> = bytes.chunks_exact(EARLY_BYTES).filter_map(entry).collect();
+        ends.sort();
+        ends
     }
 
     /// Writes a word of the page.

@@ -5,9 +5,10 @@ use std::process::ExitStatus;
 use std::string::String;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use std::vec::Vec;
 
 use super::found::Found;
-use super::page::{Phase, Word};
+use super::page::{EarlyEnd, Phase, Word};
 use super::process::{Program, Target, interrupt, kill, start};
 use super::setup::Setup;
 use crate::strategy::Counts;
@@ -53,6 +54,8 @@ pub struct Explored {
     pub notes: u64,
     /// Injected locks revoked.
     pub revocations: u64,
+    /// Holds of injected locks that ended before their regions.
+    pub early_ends: Vec<EarlyEnd>,
     /// Pages put back before each execution.
     pub restored_pages: u64,
     /// Wall time of the exploration itself.
@@ -162,6 +165,7 @@ fn conclude(target: &Target, status: ExitStatus, elapsed: Duration, timed_out: b
         threads: target.word(Word::Threads),
         notes: target.word(Word::Notes),
         revocations: target.word(Word::Revocations),
+        early_ends: target.early_ends(),
         restored_pages: target.word(Word::RestoredPages),
         time: if measured.is_zero() { elapsed } else { measured },
         timed_out,

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use explorer::target::page::{BYTES, FOUND, Note, Phase, SETUP, Word};
+use explorer::target::page::{BYTES, EARLY, EARLY_BYTES, EARLY_ENTRIES, FOUND, Note, Phase, SETUP, Word};
 use explorer::target::setup::Setup;
 
 use crate::sys::call;
@@ -54,6 +54,26 @@ pub(crate) fn add(which: Word, value: u64) {
 /// Raises a word to a value.
 pub(crate) fn raise(which: Word, value: u64) {
     set(which, get(which).max(value));
+}
+
+/// Counts a hold that ended early. When there is no room left, it goes uncounted.
+pub(crate) fn count_early(key: u64) {
+    let page = PAGE.load(Relaxed);
+    if page == 0 {
+        return;
+    }
+    for entry in 0..EARLY_ENTRIES {
+        let entry: *const [AtomicU64; 2] = core::ptr::with_exposed_provenance(page + EARLY + entry * EARLY_BYTES);
+        // SAFETY: the page is mapped, never unmapped, and words are accessed as atomics only.
+        let [found, count] = unsafe { &*entry };
+        if found.load(Relaxed) == 0 {
+            found.store(key, Relaxed);
+        }
+        if found.load(Relaxed) == key {
+            count.store(count.load(Relaxed) + 1, Relaxed);
+            return;
+        }
+    }
 }
 
 /// Sets a bit of the notes.

@@ -14,10 +14,10 @@ use model::event::{Event, EventKind, Range};
 use model::ids::{SiteKey, ThreadId};
 use model::report::FailureKind;
 
-use super::control;
 use super::failure::{Failed, deadlock, has_lock_cycle};
 use super::fiber::{Engine, Fiber, Routine, Stop};
 use super::outside::{self, Patience};
+use super::{control, early};
 use crate::gate::ask::Ask;
 use crate::gate::model::Life;
 use crate::sys::switch::{StackPointer, prepare};
@@ -211,6 +211,7 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
 /// Who can go on; when nobody can, whoever can be freed. `Err` when the execution is over.
 fn enabled(engine: &Engine) -> Result<ThreadSet, Ended> {
     loop {
+        early::count(engine.model.borrow_mut().holds.take_lost());
         let enabled = engine.model.borrow_mut().enabled();
         if !enabled.is_empty() {
             return Ok(enabled);

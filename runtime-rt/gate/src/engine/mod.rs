@@ -15,6 +15,7 @@ pub(crate) mod circle;
 pub(crate) mod control;
 pub(crate) mod dispatch;
 pub(crate) mod driver;
+pub(crate) mod early;
 pub(crate) mod execution;
 pub(crate) mod explore;
 pub(crate) mod failure;

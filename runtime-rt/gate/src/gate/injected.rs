@@ -8,6 +8,7 @@
 
 use alloc::vec::Vec;
 
+use explorer::target::page::Why;
 use model::ids::{Label, ThreadId};
 use model::pair::Mode;
 
@@ -26,12 +27,23 @@ pub(crate) struct Hold {
     pub(crate) mode: Mode,
 }
 
+/// A hold that ended before its region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lost {
+    /// Which.
+    pub(crate) hold: Hold,
+    /// Why it ended.
+    pub(crate) why: Why,
+}
+
 /// All holds of one execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Holds {
     holds: Vec<Hold>,
     /// Locks of holds that ended or weakened and were not asked for yet.
     dropped: Vec<u64>,
+    /// Holds that ended early and were not asked for yet.
+    lost: Vec<Lost>,
 }
 
 impl Holds {
@@ -39,6 +51,19 @@ impl Holds {
     pub(crate) fn clear(&mut self) {
         self.holds.clear();
         self.dropped.clear();
+        self.lost.clear();
+    }
+
+    /// Holds that ended early since this was last asked.
+    pub(crate) fn take_lost(&mut self) -> Vec<Lost> {
+        core::mem::take(&mut self.lost)
+    }
+
+    /// Ends the holds that are meant, and keeps in mind that they ended early; whether there were any.
+    fn lose(&mut self, why: Why, meant: impl Fn(&Hold) -> bool) -> bool {
+        let lost = &mut self.lost;
+        lost.extend(self.holds.iter().filter(|hold| meant(hold)).map(|&hold| Lost { hold, why }));
+        self.end(meant)
     }
 
     /// Locks of holds that ended or weakened since this was last asked.
@@ -118,9 +143,14 @@ impl Holds {
         self.end(|hold| hold.thread == thread && hold.frame == frame)
     }
 
-    /// The thread is about to block, or has ended: ends all its holds; whether there were any.
-    pub(crate) fn give_up(&mut self, thread: ThreadId) -> bool {
-        self.end(|hold| hold.thread == thread)
+    /// The thread has ended: so do all its holds.
+    pub(crate) fn end_all(&mut self, thread: ThreadId) {
+        self.end(|hold| hold.thread == thread);
+    }
+
+    /// The thread is about to block, or cannot go on with them: ends all its holds; whether there were any.
+    pub(crate) fn give_up(&mut self, thread: ThreadId, why: Why) -> bool {
+        self.lose(why, |hold| hold.thread == thread)
     }
 
     /// Ends all the thread's holds of one lock.
@@ -129,9 +159,9 @@ impl Holds {
     }
 
     /// Ends the tenures of everyone who is in this thread's way; whether there was anyone.
-    pub(crate) fn revoke(&mut self, thread: ThreadId, lock: u64, mode: Mode) -> bool {
+    pub(crate) fn revoke(&mut self, thread: ThreadId, lock: u64, mode: Mode, why: Why) -> bool {
         let in_the_way: Vec<ThreadId> = self.in_the_way(thread, lock, mode).collect();
-        self.end(|hold| hold.lock == lock && in_the_way.contains(&hold.thread))
+        self.lose(why, |hold| hold.lock == lock && in_the_way.contains(&hold.thread))
     }
 }
 
@@ -187,7 +217,7 @@ mod tests {
         holds.acquire(hold(A, 2, 0, Mode::X));
         assert!(holds.unwind(A, 2));
         assert!(holds.covers(A, 64, Mode::R) && !holds.covers(A, 64, Mode::X));
-        holds.give_up(A);
+        holds.give_up(A, Why::Join);
         assert!(holds.can_acquire(B, 64, Mode::X));
     }
 
@@ -195,8 +225,10 @@ mod tests {
     fn revoking_ends_exactly_the_holds_in_the_way() {
         let mut holds = Holds::default();
         holds.acquire(hold(A, 1, 0, Mode::U));
-        assert!(!holds.revoke(B, 64, Mode::R));
-        assert!(holds.revoke(B, 64, Mode::X));
+        assert!(!holds.revoke(B, 64, Mode::R, Why::Cycle));
+        assert!(holds.take_lost().is_empty());
+        assert!(holds.revoke(B, 64, Mode::X, Why::Cycle));
+        assert_eq!(holds.take_lost(), [Lost { hold: hold(A, 1, 0, Mode::U), why: Why::Cycle }]);
         assert!(holds.can_acquire(B, 64, Mode::X));
     }
 }

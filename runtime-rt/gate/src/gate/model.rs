@@ -8,12 +8,13 @@
 
 use alloc::vec::Vec;
 
+use explorer::target::page::Why;
 use explorer::threads::ThreadSet;
 use model::event::{Event, EventKind, Range};
 use model::ids::{ObjectId, ThreadId};
 
 use super::ask::{Ask, Nanoseconds, Request, Until};
-use super::injected::Holds;
+use super::injected::{Hold, Holds};
 use super::lock::{Lock, LockKind};
 use super::objects::{Objects, State};
 use super::readiness::Readiness;
@@ -198,7 +199,7 @@ impl Model {
     /// lock of the program goes on to a place where it does not; injected locks are taken from it.
     pub(crate) fn goes_in_circle(&mut self, thread: ThreadId, time_may_end_it: bool) {
         if !self.objects.holds_any(thread) {
-            self.revoked += u64::from(self.holds.give_up(thread));
+            self.revoked += u64::from(self.holds.give_up(thread, Why::Spinning));
             self.threads[thread.index()].spinning_at = Some(self.changes_by_others(thread));
             self.threads[thread.index()].awaits_time = time_may_end_it;
         }
@@ -258,9 +259,31 @@ impl Model {
             _ => None,
         });
         let wanted: Vec<_> = wanted.collect();
-        let any = wanted.into_iter().any(|(thread, hold)| self.holds.revoke(thread, hold.lock, hold.mode));
+        let any = wanted.into_iter().any(|(thread, hold)| {
+            let why = self.why_revoked(thread, hold);
+            self.holds.revoke(thread, hold.lock, hold.mode, why)
+        });
         self.revoked += u64::from(any);
         any
+    }
+
+    /// Whether holders in a thread's way wait, directly or not, for that thread or for themselves, or cannot go on otherwise.
+    fn why_revoked(&self, thread: ThreadId, wanted: Hold) -> Why {
+        let holders: Vec<ThreadId> = self.holds.in_the_way(thread, wanted.lock, wanted.mode).collect();
+        let mut reached: Vec<ThreadId> = Vec::new();
+        let mut next = holders.clone();
+        while let Some(from) = next.pop() {
+            for to in self.waits_for(from) {
+                if to == thread || holders.contains(&to) {
+                    return Why::Cycle;
+                }
+                if !reached.contains(&to) {
+                    reached.push(to);
+                    next.push(to);
+                }
+            }
+        }
+        Why::Blocked
     }
 
     /// Whom a thread waits for, where that is certain threads: holders of a lock, a thread to join.
@@ -323,8 +346,8 @@ impl Model {
             entry.woken = false;
         }
         self.pending[thread.index()] = Some(self.event_of(thread));
-        if waits_for_peers(request.ask) && !self.is_free(thread) {
-            self.let_go(thread, Holds::give_up);
+        if let (Some(why), false) = (waits_for_peers(request.ask), self.is_free(thread)) {
+            self.let_go(thread, |holds, me| holds.give_up(me, why));
         }
     }
 
@@ -450,18 +473,16 @@ impl Model {
 /// Bytes of an injected lock.
 const INJECTED_BYTES: u32 = 64;
 
-/// Whether a thread gives its injected locks up before it waits for this.
-fn waits_for_peers(ask: Ask) -> bool {
-    matches!(
-        ask,
-        Ask::Join { .. }
-            | Ask::Waiting { .. }
-            | Ask::SemWait { .. }
-            | Ask::BarrierLeave { .. }
-            | Ask::FutexReturn { .. }
-            | Ask::Sleep { .. }
-            | Ask::Call { .. }
-    )
+/// Why a thread gives its injected locks up before it waits for this, if it does.
+fn waits_for_peers(ask: Ask) -> Option<Why> {
+    Some(match ask {
+        Ask::Join { .. } => Why::Join,
+        Ask::Waiting { .. } => Why::Condition,
+        Ask::SemWait { .. } | Ask::BarrierLeave { .. } | Ask::FutexReturn { .. } => Why::Meet,
+        Ask::Sleep { .. } => Why::Sleep,
+        Ask::Call { .. } => Why::Poll,
+        _ => return None,
+    })
 }
 
 /// Whether what the request is as an event depends on what others do.

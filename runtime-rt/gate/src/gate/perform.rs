@@ -86,7 +86,7 @@ impl Model {
                 0
             }
             (Ask::Exit, _, _) => {
-                self.holds.give_up(thread);
+                self.holds.end_all(thread);
                 self.threads[thread.index()].life = Life::Ended;
                 self.pending[thread.index()] = None;
                 self.living -= 1;

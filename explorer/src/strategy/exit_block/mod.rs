@@ -23,6 +23,7 @@ mod block;
 mod discipline;
 mod locks;
 mod search;
+mod state;
 
 pub use search::ExitBlock;
 

@@ -16,6 +16,7 @@ use super::Variant;
 use super::block::{self, Touched};
 use super::discipline::Discipline;
 use super::locks::{self, Link, Lock, Locks};
+use super::state::{Attempt, Block, Branch, Directed, Job, Running};
 use crate::dependence::dependent;
 use crate::strategy::replay::Divergence;
 use crate::strategy::{Choice, Counts, Ending, Outcome, Pick, Point, Step, Strategy};
@@ -60,80 +61,6 @@ pub struct ExitBlock {
     outside: bool,
     paths: u64,
     counts: Counts,
-}
-
-/// A block that is over.
-#[derive(Clone, Debug)]
-struct Block {
-    thread: ThreadId,
-    steps: usize,
-    picks: Vec<u32>,
-}
-
-/// A block that goes on.
-#[derive(Debug)]
-struct Running {
-    thread: ThreadId,
-    /// The locks that it began with.
-    held: Vec<Lock>,
-    steps: usize,
-    events: Vec<Event>,
-    takes: Vec<Lock>,
-    picks: Vec<u32>,
-    /// How many options there were, for each pick.
-    options: Vec<u32>,
-    created: Vec<ThreadId>,
-    /// The locks that its exit released; `None` while it goes on.
-    exit: Option<Vec<Lock>>,
-    /// What its last event was.
-    last: Option<EventKind>,
-}
-
-/// Where to go on, and who can.
-#[derive(Clone, Debug, Default)]
-struct Branch {
-    /// How many blocks of the path come before.
-    base: usize,
-    /// Who can go on, in the order in which that came about.
-    enabled: Vec<ThreadId>,
-    /// Who is to go on only after something that its block touches.
-    delayed: Vec<(ThreadId, Touched)>,
-    /// Who is known not to get to its next exit.
-    blocked: Vec<Attempt>,
-    /// Options to take in the first block: it was run before with others.
-    picks: Vec<u32>,
-    /// The thread to go on with.
-    preferred: Option<ThreadId>,
-}
-
-/// A block that could not be completed.
-#[derive(Clone, Debug)]
-struct Attempt {
-    thread: ThreadId,
-    /// The locks that it takes, up to the one that it did not get.
-    takes: Vec<Lock>,
-    /// What it does, up to the event that was not possible.
-    events: Vec<Event>,
-    /// How many steps that is.
-    steps: usize,
-}
-
-#[derive(Debug)]
-enum Job {
-    Orders,
-    Cycle(Directed),
-}
-
-/// An execution that is led into a lock cycle.
-#[derive(Debug)]
-struct Directed {
-    /// Steps to take, as far as they are possible.
-    steps: Vec<(ThreadId, Vec<u32>)>,
-    at: usize,
-    /// Then this thread goes on, so many steps.
-    last: ThreadId,
-    left: usize,
-    key: Vec<(ThreadId, Lock)>,
 }
 
 impl ExitBlock {
@@ -362,39 +289,6 @@ impl ExitBlock {
         let at = self.repeating()?;
         let before: usize = self.steps[self.repeated.1..].iter().map(|(_, picks)| picks.len()).sum();
         self.path[at].picks.get(before + self.picked.len()).copied()
-    }
-}
-
-impl Running {
-    fn new(thread: ThreadId, held: Vec<Lock>) -> Self {
-        Self {
-            thread,
-            held,
-            steps: 0,
-            events: Vec::new(),
-            takes: Vec::new(),
-            picks: Vec::new(),
-            options: Vec::new(),
-            created: Vec::new(),
-            exit: None,
-            last: None,
-        }
-    }
-}
-
-impl Directed {
-    fn choose(&mut self, point: &Point<'_>) -> Choice {
-        while let Some((thread, _)) = self.steps.get(self.at) {
-            self.at += 1;
-            if point.enabled.contains(*thread) {
-                return Choice::Run(*thread);
-            }
-        }
-        if self.left > 0 && point.enabled.contains(self.last) {
-            self.left -= 1;
-            return Choice::Run(self.last);
-        }
-        point.default_thread().map_or(Choice::Abandon, Choice::Run)
     }
 }
 

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use model::external::Blocking;
 use model::ids::{FunctionId, NodeId, VariableId};
-use model::pair::{Mode, Rw};
+use model::pair::Rw;
 use model::program::{NodeKind, Program};
 
 use crate::sets::Set;
@@ -33,6 +34,9 @@ pub struct NodeAccess {
     pub certainty: Certainty,
     /// Whether by an atomic instruction.
     pub atomic: bool,
+    /// Whether it is a system call's that moves data between a descriptor and some instance of many. Alone it gets no lock: that
+    /// would let all input of a program take turns, whatever memory it goes to.
+    pub transfer: bool,
 }
 
 /// All accesses of a program.
@@ -47,12 +51,14 @@ impl Accesses {
     pub fn of(program: &Program, variables: &Variables) -> Self {
         let of_node = |node: &model::program::Node| -> Vec<NodeAccess> {
             let direct = matches!(node.kind, NodeKind::Access(_));
+            let moves = matches!(&node.kind, NodeKind::Call(call) if call.blocking == Some(Blocking::Descriptor));
             let mut found = Vec::new();
             for access in node.accesses() {
                 for variable in variables.of_place(&access.place) {
-                    let must = direct && variables.get(variable).is_single_instance();
+                    let one = variables.get(variable).is_single_instance();
+                    let must = direct && one;
                     let certainty = if must { Certainty::Must } else { Certainty::May };
-                    found.push(NodeAccess { variable, rw: access.rw, certainty, atomic: access.atomic });
+                    found.push(NodeAccess { variable, rw: access.rw, certainty, atomic: access.atomic, transfer: moves && !one });
                 }
             }
             found
@@ -86,16 +92,5 @@ impl Accesses {
             .filter(|(_, access)| access.variable == variable && access.certainty == Certainty::Must)
             .map(|(node, _)| node)
             .collect()
-    }
-
-    /// For each node of a function that accesses `variable` itself, the mode that protects it: reads R, all else X.
-    #[must_use]
-    pub fn demands(&self, function: FunctionId, variable: VariableId) -> BTreeMap<NodeId, Mode> {
-        let mut demands = BTreeMap::new();
-        for (node, access) in self.of_function(function).filter(|(_, access)| access.variable == variable) {
-            let mode = if access.rw.writes() { Mode::X } else { Mode::R };
-            demands.entry(node).and_modify(|known: &mut Mode| *known = (*known).max(mode)).or_insert(mode);
-        }
-        demands
     }
 }

@@ -257,3 +257,15 @@ fn all_elements_of_an_array_are_one_however_they_are_indexed() {
     let write = ["g before 1: x and 1 more acquire X", "g 1->2: x and 1 more release 1"];
     check(&text, &[both, write].concat());
 }
+
+#[test]
+fn input_takes_a_lock_for_a_global_but_not_for_some_object_of_many() {
+    let program = |place: &str| {
+        format!("fn f\n 1: read {place} -> 2\n 2: write {place} -> 3\n 3: return\n fn g\n 1: input {place} -> 2\n 2: return\n pair f 1 2 X")
+    };
+    let region = |name: &str| vec![format!("f before 1: {name} acquire X"), format!("f 2->3: {name} release 1")];
+    let alone = |name: &str| vec![format!("g before 1: {name} acquire X"), format!("g 1->2: {name} release 1")];
+    let check = |place: &str, expected: &[String]| check(&program(place), &expected.iter().map(String::as_str).collect::<Vec<_>>());
+    check("x", &[region("x"), alone("x")].concat());
+    check("T.8", &region("T::+8"));
+}

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::certificate::{Finding, Part};
+use model::external::Blocking;
 use model::ids::NodeId;
 use model::pair::{Atomicity, Mode};
 use model::plan::{Action, At, Lock, PlannedPair};
@@ -72,6 +73,10 @@ impl Frame<'_> {
 
     /// The mode that the node's own accesses need.
     fn needs(&self, node: NodeId) -> Option<Mode> {
+        let of_many = self.places.len() != 1 || !self.places.iter().all(|place| matches!(place, Place::Global { .. }));
+        if of_many && matches!(&self.function.node(node).kind, NodeKind::Call(call) if call.blocking == Some(Blocking::Descriptor)) {
+            return None;
+        }
         let exclusive = self.lock.pairs.iter().any(|pair| pair.atomicity == Atomicity::Exclusive);
         let accesses = self.function.node(node).accesses().iter().filter(|access| self.places.contains(&access.place));
         accesses.filter_map(|access| if access.rw.writes() { Some(Mode::X) } else { exclusive.then_some(Mode::R) }).max()

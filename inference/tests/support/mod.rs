@@ -12,7 +12,7 @@
 //! same *p x                   may be the same memory, as pointers of the first function tell
 //! ```
 //! Places: `x` a global, `x[]` an element, `T.8` a field, `*p` a pointer. Nodes: `read` `write` `update` `atomic` P, `copy` P Q, `call` F,
-//! `icall` TYPE, `lock` `unlock` `rdlock` M, `wait` C M, `join`, `sleep`, `-` (nothing), `return`.
+//! `icall` TYPE, `lock` `unlock` `rdlock` M, `wait` C M, `input` P, `join`, `sleep`, `-` (nothing), `return`.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 pub(crate) mod explore;
@@ -91,6 +91,9 @@ fn kind(words: &[&str]) -> NodeKind {
         ["rdlock", m] => sync("pthread_rwlock_rdlock", SyncOp::ReadLock, &[m]),
         ["wait", c, m] => sync("pthread_cond_wait", SyncOp::Wait, &[c, m]),
         ["join"] => sync("pthread_join", SyncOp::Join, &[]),
+        ["input", p] => {
+            NodeKind::Call(Call { blocking: Some(Blocking::Descriptor), accesses: vec![access(Rw::Write, p, false)], ..call("read") })
+        }
         ["sleep"] => NodeKind::Call(Call { blocking: Some(Blocking::Peer), ..call("sleep") }),
         _ => panic!("not a node: {words:?}"),
     }

@@ -1,8 +1,8 @@
 // What an acquire and its release cost: ours, pthread's and a bare compare-and-swap, alone and among threads.
 //
 // Prints lines of `what TAB threads TAB nanoseconds`. Alone: processor time of the thread, the least of many batches, so that other
-// load on the machine shows little. Among threads: wall time per operation, all threads together, the median of rounds in which the
-// ways alternate.
+// load on the machine shows little. Among threads: wall time per operation, all threads together, and processor time per operation
+// (`what, CPU`), each the median of rounds in which the ways alternate.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 
 // The table of locks and the hooks, as injection knows them.
-enum { LOCKS = 16, BATCH = 20000, BATCHES = 150, MOST = 8, ROUNDS = 5 };
+enum { LOCKS = 16, BATCH = 20000, BATCHES = 150, MOST = 8, ROUNDS = 9 };
 typedef struct {
   unsigned char bytes[64];
 } atomfix_lock __attribute__((aligned(64)));
@@ -120,7 +120,11 @@ static void *work(void *argument) {
   return 0;
 }
 
-static double among(int threads, enum way way, unsigned writes, int spread) {
+struct cost {
+  double wall, cpu;
+};
+
+static struct cost among(int threads, enum way way, unsigned writes, int spread) {
   static struct worker workers[MOST];
   atomic_int stop = 0;
   memset(__atomfix_locks + 8, 0, 8 * sizeof *__atomfix_locks);  // locks without a past
@@ -128,7 +132,7 @@ static double among(int threads, enum way way, unsigned writes, int spread) {
     workers[i] = (struct worker){.way = way, .lock = spread ? i : 0, .writes = writes, .stop = &stop};
     if (pthread_create(&workers[i].thread, 0, work, &workers[i])) abort();
   }
-  double from = time_of(CLOCK_MONOTONIC);
+  double from = time_of(CLOCK_MONOTONIC), before = time_of(CLOCK_PROCESS_CPUTIME_ID);
   struct timespec length = {0, 100000000};
   nanosleep(&length, 0);
   atomic_store(&stop, 1);
@@ -137,7 +141,10 @@ static double among(int threads, enum way way, unsigned writes, int spread) {
     pthread_join(workers[i].thread, 0);
     operations += workers[i].operations;
   }
-  return (time_of(CLOCK_MONOTONIC) - from) / (double)operations;
+  return (struct cost){
+      (time_of(CLOCK_MONOTONIC) - from) / (double)operations,
+      (time_of(CLOCK_PROCESS_CPUTIME_ID) - before) / (double)operations,
+  };
 }
 
 static int compare(const void *a, const void *b) { return *(const double *)a < *(const double *)b ? -1 : 1; }
@@ -156,13 +163,19 @@ int main(void) {
   } loads[] = {{"read", 0, 0}, {"90/10", 1, 0}, {"write", 10, 0}, {"write, own locks", 10, 1}};
   for (size_t load = 0; load < sizeof loads / sizeof *loads; load++) {
     for (int threads = 2; threads <= MOST; threads *= 2) {
-      double rounds[3][ROUNDS];
+      double rounds[3][ROUNDS], times[3][ROUNDS];
       for (int round = 0; round < ROUNDS; round++) {
-        for (enum way way = OURS; way <= RWLOCK; way++) rounds[way][round] = among(threads, way, loads[load].writes, loads[load].spread);
+        for (enum way way = OURS; way <= RWLOCK; way++) {
+          struct cost cost = among(threads, way, loads[load].writes, loads[load].spread);
+          rounds[way][round] = cost.wall;
+          times[way][round] = cost.cpu;
+        }
       }
       for (enum way way = OURS; way <= RWLOCK; way++) {
         qsort(rounds[way], ROUNDS, sizeof(double), compare);
+        qsort(times[way], ROUNDS, sizeof(double), compare);
         printf("%s %s\t%d\t%.2f\n", ways[way], loads[load].name, threads, rounds[way][ROUNDS / 2]);
+        printf("%s %s, CPU\t%d\t%.2f\n", ways[way], loads[load].name, threads, times[way][ROUNDS / 2]);
       }
     }
   }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -40,6 +41,7 @@ pub fn measure(work: &Path) -> Result<Costs> {
     ensure!(output.status.success(), "{}: {}", program.display(), output.status);
     let mut costs = parse(&String::from_utf8_lossy(&output.stdout));
     parking_lot(&mut costs);
+    parking_lot_among_threads(&mut costs);
     Ok(costs)
 }
 
@@ -76,6 +78,70 @@ fn parking_lot(costs: &mut Costs) {
     add("parking_lot RwLock upgradable to write", &|| {
         drop(parking_lot::RwLockUpgradableReadGuard::upgrade(lock.upgradable_read()));
     });
+}
+
+/// A use of one of `parking_lot`'s locks: by a thread with this number, as a write or a read.
+type Use = fn(&[(parking_lot::Mutex<()>, parking_lot::RwLock<()>)], usize, bool);
+
+/// As `locks.c` does it: the median wall time per operation, all threads together.
+fn parking_lot_among_threads(costs: &mut Costs) {
+    const ROUNDS: usize = 9;
+    let uses: [(&str, Use); 2] = [
+        ("parking_lot Mutex", |locks, own, _| drop(locks[own].0.lock())),
+        ("parking_lot RwLock", |locks, own, is_write| {
+            if is_write {
+                drop(locks[own].1.write());
+            } else {
+                drop(locks[own].1.read());
+            }
+        }),
+    ];
+    let locks: Vec<_> = (0..8).map(|_| Default::default()).collect();
+    for (name, tenths, is_spread) in [("read", 0, false), ("90/10", 1, false), ("write", 10, false), ("write, own locks", 10, true)] {
+        for threads in [2, 4, 8] {
+            for (what, operation) in uses {
+                let round = |_| {
+                    let own = |thread| if is_spread { thread } else { 0 };
+                    among(threads, &|thread, random| operation(&locks, own(thread), random % 10 < tenths))
+                };
+                let mut rounds: Vec<f64> = (0..ROUNDS).map(round).collect();
+                rounds.sort_by(f64::total_cmp);
+                let number = u32::try_from(threads).unwrap_or(u32::MAX);
+                costs.0.insert((format!("{what} {name}"), number), rounds[ROUNDS / 2]);
+            }
+        }
+    }
+}
+
+/// Nanoseconds per operation: threads that are given their number and a random one, for a tenth of a second.
+fn among(threads: usize, operation: &(dyn Fn(usize, u32) + Sync)) -> f64 {
+    let stop = AtomicBool::new(false);
+    let began = Instant::now();
+    let work = |thread: usize| {
+        let (mut random, mut operations) = (u32::try_from(thread).unwrap_or(0), 0_u32);
+        while !stop.load(Ordering::Relaxed) {
+            for _ in 0..100 {
+                random = random.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+                operation(thread, random >> 16);
+            }
+            operations += 100;
+        }
+        operations
+    };
+    let operations: u32 = std::thread::scope(|scope| {
+        let started: Vec<_> = (0..threads)
+            .map(|thread| {
+                scope.spawn({
+                    let work = &work;
+                    move || work(thread)
+                })
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(100));
+        stop.store(true, Ordering::Relaxed);
+        started.into_iter().map(|thread| thread.join().unwrap_or(0)).sum()
+    });
+    began.elapsed().as_secs_f64() * 1e9 / f64::from(operations)
 }
 
 fn least(operation: &dyn Fn()) -> f64 {

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 
 use super::outcome::{Measured, Outcome};
 use super::session::{LIMIT, harden, profile};
-use super::{Environment, Length, source};
+use super::{Environment, Length, latency, rwlocks, source};
 use crate::child::Child;
 use crate::measure::{Cost, alternate};
 
@@ -59,9 +59,23 @@ pub fn run(environment: &Environment) -> Result<Outcome> {
 
     let operations = if environment.length == Length::Full { "500000" } else { "50000" };
     let rounds = environment.rounds;
-    let medians = alternate(rounds, &mut [&mut || load_cost(&original, operations), &mut || load_cost(&hardened, operations)])?;
+    let plain = folder.join("memcached-debug.rwlocks");
+    rwlocks::build(&original, &plain)?;
+    let builds = [("original", &original), ("hardened", &hardened), ("with pthread rwlocks", &plain)];
+    let mut ways = builds.map(|(_, build)| || load_cost(build, operations));
+    let [one, two, three] = &mut ways;
+    let medians = alternate(rounds, &mut [one, two, three])?;
     let work = format!("{operations} operations from 4 threads");
-    outcome.measured.push(Measured { work, rounds, original: medians[0], others: vec![("hardened", medians[1])] });
+    let others = builds.iter().zip(&medians).skip(1).map(|((name, _), cost)| (*name, *cost)).collect();
+    outcome.measured.push(Measured { work, rounds, original: medians[0], others });
+
+    let mut latencies = builds.map(|(name, _)| (name, Vec::new()));
+    for _ in 0..rounds {
+        for ((_, build), (_, seen)) in builds.iter().zip(&mut latencies) {
+            seen.push(latency::measure(&Server::start(build)?.address, 5_000)?);
+        }
+    }
+    outcome.latencies = latencies.into();
     Ok(outcome)
 }
 

@@ -1,12 +1,14 @@
 //! Real programs, unmodified, from Debian's source packages: build, profile, harden, verify, measure.
 //!
 //! `source` fetches and unpacks, `corpus` makes input data, one file a program knows how that program is built, exercised and
-//! judged, `outcome` is what they hand back and how it is printed.
+//! judged, `rwlocks` and `latency` are for comparisons, `outcome` is what they hand back and how it is printed.
 
 pub mod corpus;
+pub mod latency;
 pub mod memcached;
 pub mod outcome;
 pub mod pbzip2;
+pub mod rwlocks;
 pub mod session;
 pub mod source;
 pub mod zstd;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::latency::Latency;
 use crate::measure::{Cost, ratio};
 use crate::table::Table;
 
@@ -21,6 +22,8 @@ pub struct Outcome {
     pub hardened_in: Duration,
     /// Work done by both builds.
     pub measured: Vec<Measured>,
+    /// How long single requests took, by build, in rounds in turn.
+    pub latencies: Vec<(&'static str, Vec<Latency>)>,
 }
 
 /// Something that must hold for the hardened build.
@@ -49,6 +52,25 @@ impl Outcome {
     /// Notes what was verified.
     pub fn verify(&mut self, what: impl Into<String>, problem: Option<String>) {
         self.verified.push(Verified { what: what.into(), problem });
+    }
+
+    fn write_latencies(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.latencies.is_empty() {
+            return Ok(());
+        }
+        let mut table = Table::new(["one request", "p50 µs", "p99 µs"]);
+        for (build, rounds) in &self.latencies {
+            let median = |of: fn(&Latency) -> Duration| {
+                let mut all: Vec<_> = rounds.iter().map(of).collect();
+                all.sort_unstable();
+                format!("{:.0}", all.get(all.len() / 2).copied().unwrap_or_default().as_secs_f64() * 1e6)
+            };
+            table.row([(*build).to_owned(), median(|latency| latency.half), median(|latency| latency.most)]);
+        }
+        for line in table.to_string().lines() {
+            writeln!(f, "  {line}")?;
+        }
+        Ok(())
     }
 
     /// What did not hold.
@@ -92,7 +114,7 @@ impl fmt::Display for Outcome {
         for line in table.to_string().lines() {
             writeln!(f, "  {line}")?;
         }
-        Ok(())
+        self.write_latencies(f)
     }
 }
 

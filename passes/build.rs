@@ -1,10 +1,11 @@
-//! Builds the C++ shim (`src/llvm/shim.cpp`) against the LLVM that inkwell links.
+//! Builds the C++ shim and the plugin's registration (`src/llvm/*.cpp`) against the LLVM that inkwell links.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=src/llvm/shim.cpp");
+    println!("cargo:rerun-if-changed=src/llvm/plugin.cpp");
     println!("cargo:rerun-if-env-changed=LLVM_SYS_221_PREFIX");
     let prefix = std::env::var_os("LLVM_SYS_221_PREFIX").map_or_else(|| PathBuf::from("/usr/lib/llvm-22"), PathBuf::from);
     let config = prefix.join("bin/llvm-config");
@@ -17,6 +18,7 @@ fn main() {
         .cpp(true)
         .std("c++17")
         .file("src/llvm/shim.cpp")
+        .file("src/llvm/plugin.cpp")
         .flag(format!("-isystem{include}"))
         .flag("-fno-exceptions")
         .flag("-fno-rtti")

@@ -14,4 +14,5 @@ mod transform;
 
 pub use error::PassError;
 pub use extract::Skip;
+pub use llvm::{PluginInfo, atomfix_plugin_run, llvmGetPassPluginInfo};
 pub use transform::{Hooks, Transform, Transformed, transform};

@@ -50,27 +50,33 @@ pub struct Transformed {
 /// Transforms a module.
 pub fn transform(bitcode: &[u8], what: &Transform<'_>) -> Result<Transformed, PassError> {
     with_module(bitcode, |module| {
-        let bodies = extract::bodies(module)?;
-        let planned = match what.plan {
-            Some(plan) => operations_of(plan, &bodies)?,
-            None => bodies.iter().map(|_| PlannedBody::default()).collect(),
-        };
-        let private = private_addresses(&bodies);
-        let bare = Bare { quiet: quiet_functions(&bodies, &private), private };
-        let mut done = Transformed { bitcode: Vec::new(), sites: 0, skipped: BTreeMap::new(), refused: Vec::new(), operations: 0 };
-        for (body, planned) in bodies.iter().zip(&planned) {
-            count(body, planned, &mut done);
-            if body.refused.is_none() {
-                change(module, body, planned, what.hooks, &bare)?;
-            }
-        }
-        if what.hooks.is_some() || done.operations > 0 {
-            strip_promises(module);
-        }
-        module.verify()?;
+        let mut done = transform_module(module, what)?;
         done.bitcode = module.bitcode();
         Ok(done)
     })
+}
+
+/// Transforms a live module; the result's bitcode is left empty.
+pub(crate) fn transform_module(module: Module<'_>, what: &Transform<'_>) -> Result<Transformed, PassError> {
+    let bodies = extract::bodies(module)?;
+    let planned = match what.plan {
+        Some(plan) => operations_of(plan, &bodies)?,
+        None => bodies.iter().map(|_| PlannedBody::default()).collect(),
+    };
+    let private = private_addresses(&bodies);
+    let bare = Bare { quiet: quiet_functions(&bodies, &private), private };
+    let mut done = Transformed { bitcode: Vec::new(), sites: 0, skipped: BTreeMap::new(), refused: Vec::new(), operations: 0 };
+    for (body, planned) in bodies.iter().zip(&planned) {
+        count(body, planned, &mut done);
+        if body.refused.is_none() {
+            change(module, body, planned, what.hooks, &bare)?;
+        }
+    }
+    if what.hooks.is_some() || done.operations > 0 {
+        strip_promises(module);
+    }
+    module.verify()?;
+    Ok(done)
 }
 
 fn count(body: &Body<'_>, planned: &PlannedBody, done: &mut Transformed) {

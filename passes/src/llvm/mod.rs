@@ -23,6 +23,7 @@ mod function;
 mod handles;
 mod memory;
 mod module;
+mod plugin;
 mod reading;
 mod shim;
 
@@ -31,4 +32,5 @@ pub(crate) use debug::source_of;
 pub(crate) use handles::{Block, Function, Instruction, Type, Value};
 pub(crate) use memory::{Step, demangle};
 pub(crate) use module::{Module, with_module, with_new_module};
+pub use plugin::{PluginInfo, atomfix_plugin_run, llvmGetPassPluginInfo};
 pub(crate) use reading::{Opcode, ValueKind};

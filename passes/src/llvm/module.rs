@@ -50,6 +50,22 @@ impl<'m> Module<'m> {
         Self { raw: owned.as_mut_ptr(), context: context.raw(), owner: PhantomData }
     }
 
+    /// The handle of a module that somebody else made.
+    ///
+    /// # Safety
+    ///
+    /// It is alive and nobody else uses it throughout `'m`.
+    pub(super) unsafe fn borrowed(raw: LLVMModuleRef) -> Self {
+        Self { raw, context: llvm!(core::LLVMGetModuleContext(raw)), owner: PhantomData }
+    }
+
+    /// What LLVM calls it: the file that it was read from, as a rule.
+    pub(crate) fn identifier(self) -> String {
+        let mut length = 0;
+        let data = llvm!(core::LLVMGetModuleIdentifier(self.raw, &raw mut length));
+        super::shim::Text { data, size: length }.to_text().unwrap_or_default()
+    }
+
     /// The source path, as the compiler was given it.
     pub(crate) fn source_name(self) -> String {
         let mut length = 0;

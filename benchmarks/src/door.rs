@@ -41,7 +41,8 @@ impl Door {
         let units = self.capture.units.iter().map(|unit| transform(&unit.bitcode, &what)).collect::<Result<Vec<_>, _>>()?;
         let operations = units.iter().map(|unit| unit.operations).sum();
         let plan_text = toml::to_string(plan).context("a plan has a TOML form")?;
-        let hardened = Hardened { original: self.original.clone(), original_hash: self.capture.build.clone(), plan: plan_text };
+        let hardened =
+            Hardened { original: self.original.clone(), original_hash: self.capture.build.clone(), plan: plan_text, certificate: None };
         let request = Relink {
             bitcode: units.into_iter().map(|unit| (unit.operations > 0).then_some(unit.bitcode)).collect(),
             extra_bitcode: vec![("the table of locks".to_owned(), passes::inject::lock_table(plan)?)],

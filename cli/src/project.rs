@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `profile` | `model::profile::Profile`, framed (`wire::PROFILE`), postcard |
 //! | `plan.toml` | `model::plan::Plan` |
+//! | `certificate.json`, `certificate.txt` | what the checker established about the plan (`certificate`) |
 //! | `schedules/` | failing schedules that `check` found |
 //! | `recordings/` | what runs are recording at this moment |
 //! | `swap.journal`, `swap.lock`, `original` | a swap by `profile --swap` in effect: see `profiler::swap` |
@@ -149,6 +150,13 @@ impl Project {
         Ok(path)
     }
 
+    /// Stores a text.
+    pub(crate) fn store_text(&self, name: &str, text: &str) -> Result<PathBuf, Failure> {
+        let path = self.folder.join(name);
+        self.store(&path, text.as_bytes())?;
+        Ok(path)
+    }
+
     fn store(&self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         fs::create_dir_all(&self.folder).map_err(|error| cannot_write(&self.folder, &error))?;
         wire::write_atomically(path, bytes).map_err(|error| cannot_write(path, &error))
@@ -164,11 +172,11 @@ pub(crate) fn plan_text(plan: &Plan) -> String {
     )
 }
 
-/// Reads a plan that people may have edited.
-pub(crate) fn read_plan(path: &Path, build: &str) -> Result<Plan, Failure> {
+/// Reads a plan that people may have edited, with its text.
+pub(crate) fn read_plan(path: &Path, build: &str) -> Result<(Plan, String), Failure> {
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display()), "`atomfix infer` writes a plan"))?;
-    parse_plan(&text, &path.display().to_string(), build)
+    Ok((parse_plan(&text, &path.display().to_string(), build)?, text))
 }
 
 /// Reads a plan's text; `name` is for messages.

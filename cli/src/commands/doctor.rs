@@ -4,15 +4,19 @@
 //! exploration slower when it is missing (FSGSBASE, system call user dispatch) is told, but is no fault.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use passes::capture::toolchain::{self, Tool};
 
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
 
 /// The command line of `doctor`.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    /// Tell about this program as well: whether it is hardened, from what, with which certificate
+    program: Option<PathBuf>,
+}
 
 /// What was found out about one thing.
 enum Finding {
@@ -29,7 +33,7 @@ const C_PROGRAM: (&str, &str, &str) = ("program.c", "#include <pthread.h>\nint m
 const CXX_PROGRAM: (&str, &str, &str) = ("program.cpp", "#include <mutex>\nint main() { std::mutex m; m.lock(); return 0; }\n", "g++");
 
 /// Runs the command.
-pub(crate) fn run(_arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut findings: Vec<(String, Finding)> =
         TOOLS.iter().map(|&tool| (format!("{}-{}", tool.name(), toolchain::VERSION), version(tool))).collect();
     findings.push(("C programs".to_owned(), makes_programs(Tool::Clang, C_PROGRAM)));
@@ -37,6 +41,9 @@ pub(crate) fn run(_arguments: &Arguments) -> anyhow::Result<ExitCode> {
     findings.push(("make".to_owned(), runs("make", "make")));
     findings.push(("FSGSBASE".to_owned(), fsgsbase()));
     findings.push(("user dispatch".to_owned(), user_dispatch()));
+    if let Some(program) = &arguments.program {
+        findings.push((program.display().to_string(), about(program)?));
+    }
     let mut exit = Exit::Clean;
     let mut mends: Vec<String> = Vec::new();
     for (name, finding) in findings {
@@ -65,6 +72,16 @@ pub(crate) fn run(_arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 fn install(packages: &str) -> String {
     format!("sudo apt-get update && sudo apt-get install -y {packages}")
+}
+
+/// What a program's link record says of it.
+fn about(program: &Path) -> Result<Finding, Failure> {
+    let capture = passes::capture::open(program).map_err(Failure::from)?;
+    let Some(hardened) = &capture.record.hardened else {
+        return Ok(Finding::Good(format!("built by atomfix, {} units, not hardened", capture.units.len())));
+    };
+    let certificate = hardened.certificate.as_ref().map_or_else(|| "no certificate".to_owned(), |hash| format!("certificate {hash}"));
+    Ok(Finding::Good(format!("hardened from {}, build {}, {certificate}", hardened.original.display(), hardened.original_hash)))
 }
 
 /// Whether a tool runs and is of the right version.

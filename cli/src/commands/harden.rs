@@ -9,6 +9,7 @@ use model::plan::Plan;
 use passes::capture::{Capture, Hardened};
 
 use super::infer;
+use crate::certificate;
 use crate::exit::{Exit, Failure};
 use crate::project::{self, Project};
 use crate::runtime::Runtime;
@@ -35,14 +36,20 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let project = Project::open(&arguments.program)?;
     refuse_to_overwrite_the_original(arguments)?;
     let capture = passes::capture::open(&arguments.program).map_err(Failure::from)?;
-    let plan = plan(&project, &capture, arguments)?;
-    let hardened =
-        Hardened { original: fs::canonicalize(&arguments.program)?, original_hash: capture.build.clone(), plan: project::plan_text(&plan) };
+    let (plan, certificate) = plan(&project, &capture, arguments)?;
+    let hash = certificate::hash(&certificate);
+    let hardened = Hardened {
+        original: fs::canonicalize(&arguments.program)?,
+        original_hash: capture.build.clone(),
+        plan: project::plan_text(&plan),
+        certificate: Some(hash.clone()),
+    };
     let variant = Variant { plan: Some(&plan), hooks: None, runtime: Runtime::Lock, hardened: Some(hardened), link_args: Vec::new() };
     let built = variant::build(&capture, variant, &arguments.output)?;
     let enabled = plan.locks.iter().filter(|lock| lock.enabled).count();
     let (locks, operations) = (counted(enabled, "lock"), counted(built.operations, "operation"));
     println!("{}: {locks}, {operations} injected", arguments.output.display());
+    println!("certificate {hash} is in it; what it says: {}", certificate::store(&project, &certificate)?);
     println!("Next: atomfix check {} -- ARGS", arguments.output.display());
     Ok(Exit::Clean.into())
 }
@@ -56,33 +63,31 @@ fn refuse_to_overwrite_the_original(arguments: &Arguments) -> Result<(), Failure
     Ok(())
 }
 
-/// The plan to apply: the one that is named, or a new one, which is stored and summarized.
-fn plan(project: &Project, capture: &Capture, arguments: &Arguments) -> anyhow::Result<Plan> {
+/// The plan to apply, and what the checker says of it: the one that is named, or a new one, which is stored and summarized.
+fn plan(project: &Project, capture: &Capture, arguments: &Arguments) -> anyhow::Result<(Plan, Certificate)> {
     if let Some(path) = &arguments.plan {
-        let plan = project::read_plan(path, &capture.build)?;
+        let (plan, text) = project::read_plan(path, &capture.build)?;
         let evidence = project.profile()?.evidence();
         let certificate = inference::check_plan(&infer::extract(capture)?, &evidence, &plan);
-        return if certificate.checked { Ok(plan) } else { Err(rejected(path, &certificate).into()) };
+        let wrong = certificate::wrong(&text, &path.display().to_string(), &certificate);
+        return if certificate.checked { Ok((plan, certificate)) } else { Err(rejected(path, &wrong).into()) };
     }
     let program = infer::extract(capture)?;
     let inferred = infer::infer(project, capture, &program, &arguments.choices.config())?;
-    project.store_plan(&inferred.plan)?;
+    let path = project.store_plan(&inferred.plan)?;
     print!("{}", infer::summary(&inferred));
     if inferred.certificate.checked {
-        println!("checked: every pair is covered, every way out releases, and no cycle of waits has part in these locks");
-        Ok(inferred.plan)
+        println!("{}", infer::CHECKED);
+        Ok((inferred.plan, inferred.certificate))
     } else {
-        Err(rejected(&project.plan_path(), &inferred.certificate).into())
+        let wrong = certificate::wrong(&project::plan_text(&inferred.plan), &path.display().to_string(), &inferred.certificate);
+        Err(rejected(&path, &wrong).into())
     }
 }
 
 /// No plan is applied that the checker did not accept.
-fn rejected(path: &Path, certificate: &Certificate) -> Failure {
-    let what = format!(
-        "{}: the checker rejects this plan:\n  {}",
-        path.display(),
-        demangled(&certificate.findings().collect::<Vec<_>>().join("\n  "))
-    );
+fn rejected(path: &Path, wrong: &[String]) -> Failure {
+    let what = format!("{}: the checker rejects this plan:\n  {}", path.display(), demangled(&wrong.join("\n  ")));
     Failure::usage(
         what,
         "undo the edits that it names, switch the lock off with 'enabled = false', or infer a new plan with 'atomfix infer'",

@@ -13,10 +13,14 @@ use model::site::Position;
 use passes::capture::Capture;
 use rayon::prelude::*;
 
+use crate::certificate;
 use crate::correlation;
 use crate::exit::{Exit, Failure};
 use crate::project::Project;
 use crate::wording::{counted, demangled};
+
+/// What an accepted plan may claim.
+pub(crate) const CHECKED: &str = "checked: every pair is covered, every way out releases, and no cycle of waits has part in these locks";
 
 /// Locks that a summary shows in full.
 const LOCKS_SHOWN: usize = 12;
@@ -78,7 +82,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Ok(Exit::Clean.into());
     }
     let path = project.store_plan(&inferred.plan)?;
+    let certificate = certificate::store(&project, &inferred.certificate)?;
     print!("{}", summary(&inferred));
+    if inferred.certificate.checked {
+        println!("{CHECKED} ({certificate})");
+    }
     if arguments.stats {
         print!("\n{}", demangled(&inferred.statistics.to_string()));
     }
@@ -136,6 +144,12 @@ pub(crate) fn infer(project: &Project, capture: &Capture, program: &Program, con
     }
     let mut inferred = inference::infer(program, &profile.evidence(), &capture.build, config);
     name_as_in_source(&mut inferred.plan);
+    // The certificate quotes the plan, so it quotes what people read.
+    let Inferred { plan, certificate, .. } = &mut inferred;
+    certificate.refused.clone_from(&plan.refused);
+    for grounds in &mut certificate.locks {
+        grounds.pairs.clone_from(&plan.locks[grounds.lock.index()].pairs);
+    }
     Ok(inferred)
 }
 

@@ -228,7 +228,12 @@ fn a_hardened_program_remembers_its_original() {
     let sandbox = Sandbox::new(FILES);
     sandbox.cc("main.c one.c two.cpp assembled.s -o app").good();
     let capture = sandbox.open("app");
-    let hardened = Hardened { original: sandbox.path("app"), original_hash: capture.build.clone(), plan: "schema = 1\n".to_owned() };
+    let hardened = Hardened {
+        original: sandbox.path("app"),
+        original_hash: capture.build.clone(),
+        plan: "schema = 1\n".to_owned(),
+        certificate: Some("0123".to_owned()),
+    };
     let order = passes::capture::Relink { hardened: Some(hardened.clone()), ..unchanged(&capture, &sandbox.path("app.hard")) };
     relink(&capture, &order).expect("linked");
     let again = sandbox.open("app.hard");

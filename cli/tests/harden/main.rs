@@ -3,4 +3,5 @@
 //! Not here: what the plans are worth, which `kernels` checks, and damaged programs and link records, which `capture` does.
 
 mod bad_input;
+mod certificate;
 mod sandbox;

@@ -88,7 +88,8 @@ impl Sandbox {
             for entry in fs::read_dir(self.path(folder)).expect("a folder") {
                 let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
                 // Folders of the project may be made, empty or with whole files.
-                let known = ["app", "app.atomfix", "profile", "plan.toml", "build", "recordings"].contains(&name.as_str());
+                let known = ["app", "app.atomfix", "profile", "plan.toml", "certificate.json", "certificate.txt", "build", "recordings"];
+                let known = known.contains(&name.as_str());
                 assert!(known || expected.contains(&name.as_str()), "{folder}/{name} was left");
             }
         }

@@ -143,7 +143,9 @@ fn pair_is_covered(frame: &Frame<'_>, pair: &PlannedPair, arriving: &BTreeMap<No
     let inside = |node: NodeId| node != pair.head && node != pair.tail && !frame.must_access(node);
     let leads_on = leads_to(frame.function, pair.tail, inside);
     let strong = |hold: Hold| hold.is_some_and(|(_, mode)| mode >= need);
-    let gap = |at: At| frame.says(&format!("the pair {}, {} is not covered at '{at}'", pair.head, pair.tail), part);
+    // Where operations stand at the gap, they are to be looked at; else the pair.
+    let at_gap = |at: At| if frame.operations.at(at).is_empty() { part } else { Part::Operations(pair.function, at) };
+    let gap = |at: At| frame.says(&format!("the pair {}, {} is not covered at '{at}'", pair.head, pair.tail), at_gap(at));
     let mut seen: BTreeSet<(NodeId, Hold)> = BTreeSet::new();
     let mut work: Vec<(NodeId, Hold)> = Vec::new();
     for &hold in arriving.get(&pair.head).into_iter().flatten() {

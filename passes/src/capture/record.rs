@@ -128,6 +128,9 @@ pub struct Hardened {
     pub original_hash: String,
     /// The plan, as TOML.
     pub plan: String,
+    /// BLAKE3 of the plan's certificate, as JSON, in hex; `None` for programs hardened before there were certificates.
+    #[serde(default)]
+    pub certificate: Option<String>,
 }
 
 impl LinkRecord {

@@ -5,10 +5,12 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::ids::{Label, NodeId};
+use inference::{Config, Reads};
+use model::ids::{Label, LockId, NodeId, RunId};
 use model::pair::Mode;
 use model::plan::{Action, At, Operation, Plan};
-use model::program::NodeKind;
+use model::profile::{Profile, Run};
+use model::program::{Module, NodeKind, Program};
 use proptest::prelude::*;
 use support::explore::{Trouble, Watched, explore};
 use support::paths::keeps_promises;
@@ -16,7 +18,11 @@ use support::{Case, parse};
 
 const KINDS: &[&str] = &["read x", "write x", "read y", "write y", "-", "read x", "write y", "call f1"];
 
-/// A function as text: a row of nodes, part of it perhaps in a critical section of `m`, with jumps that neither enter nor leave the section.
+/// A jump to here leaves the function by unwinding.
+const UNWIND: usize = 8;
+
+/// A function as text: a row of nodes, part of it perhaps in a critical section of `m`, with jumps that neither enter nor leave the section,
+/// and ways out by return and by unwinding.
 fn function(name: &'static str, kinds: &'static [&'static str]) -> impl Strategy<Value = String> {
     let nodes = prop::collection::vec((0..kinds.len(), prop::option::weighted(0.3, 0..9_usize)), 3..8);
     (nodes, prop::option::of((0..8_usize, 0..8_usize))).prop_map(move |(nodes, section)| {
@@ -33,18 +39,23 @@ fn function(name: &'static str, kinds: &'static [&'static str]) -> impl Strategy
             }
             number += 1;
             numbers.push(number);
-            let jump = jump.filter(|&to| to < nodes.len() && inside(to) == inside(i));
+            let jump = jump.filter(|&to| if to == UNWIND { !inside(i) } else { to < nodes.len() && inside(to) == inside(i) });
             lines.push((number, kinds[*kind], jump));
             if inside(i) && (i + 1 == nodes.len() || !inside(i + 1)) {
                 number += 1;
                 lines.push((number, "unlock m", None));
             }
         }
+        let last = number + 1;
         for (number, kind, jump) in lines {
-            let jump = jump.map(|to| numbers[to]).filter(|&to| to != number + 1).map(|to| format!(" {to}")).unwrap_or_default();
+            let jump = jump
+                .map(|to| if to == UNWIND { last + 1 } else { numbers[to] })
+                .filter(|&to| to != number + 1)
+                .map(|to| format!(" {to}"))
+                .unwrap_or_default();
             text.push_str(&format!("  {number}: {kind} -> {}{jump}\n", number + 1));
         }
-        text.push_str(&format!("  {}: return\n", number + 1));
+        text.push_str(&format!("  {last}: return\n  {}: stop\n", last + 1));
         text
     })
 }
@@ -171,6 +182,17 @@ fn mutants(case: &Case, plan: &Plan) -> Vec<Plan> {
     all
 }
 
+/// The plans in which two locks next to each other have changed places in the lock order, with what each lock protects.
+fn reordered(plan: &Plan) -> Vec<Plan> {
+    let swapped = |l: usize| {
+        let mut other = plan.clone();
+        other.locks.swap(l, l + 1);
+        (0..).zip(&mut other.locks).for_each(|(id, lock)| lock.id = LockId(id));
+        other
+    };
+    (1..plan.locks.len()).map(|l| swapped(l - 1)).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -178,14 +200,14 @@ proptest! {
     fn the_checker_accepts_no_broken_mutant(text in cases()) {
         let case = parse(&text);
         let plan = support::infer(&case).plan;
-        let protects = support::protected_places(&plan);
-        for mutant in mutants(&case, &plan) {
+        for mutant in mutants(&case, &plan).into_iter().chain(reordered(&plan)) {
+            let protects = support::protected_places(&mutant);
             if !inference::check::check(&case.program, &mutant, &protects).checked {
                 continue;
             }
             for starts in [[0, 0], [0, 1], [1, 1]] {
                 let Some(before) = explore(&case.program, &Plan::default(), &[], &starts, 10_000) else { continue };
-                let Some(after) = explore(&case.program, &mutant, &watched(&case, &plan), &starts, 20_000) else { continue };
+                let Some(after) = explore(&case.program, &mutant, &watched(&case, &mutant), &starts, 20_000) else { continue };
                 let new: Vec<&Trouble> = after.difference(&before).collect();
                 prop_assert!(new.is_empty(), "{new:?} with {starts:?}\n{text}\n{}", support::operations(&case, &mutant).join("\n"));
             }
@@ -206,5 +228,75 @@ proptest! {
             let kept = candidate.locks.iter().all(|lock| keeps_promises(&case.program.functions[0], lock));
             prop_assert_eq!(certificate.checked, kept, "{}\n{:?}\n{:?}", text, certificate.wrong, candidate.locks);
         }
+    }
+}
+
+/// The case with its functions as modules of their own, in another order.
+fn shuffled(case: &Case, seed: usize) -> Program {
+    let mut modules: Vec<Module> = case
+        .program
+        .functions
+        .iter()
+        .map(|function| Module {
+            functions: vec![function.clone()],
+            taken: case.program.taken.iter().cloned().collect(),
+            ..Module::default()
+        })
+        .collect();
+    let count = modules.len();
+    modules.rotate_left(seed % count);
+    if seed % 2 == 1 {
+        modules.reverse();
+    }
+    // Inline functions come with several objects.
+    modules.push(modules[seed % count].clone());
+    Program::link(modules)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_order_of_modules_and_of_runs_does_not_show(text in cases(), seed in 0..8_usize) {
+        let case = parse(&text);
+        let profiles: Vec<Profile> = (0..3).map(|id| Profile { runs: BTreeMap::from([(RunId(id), run_of(&case, id))]) }).collect();
+        let merged = |order: [usize; 4]| {
+            let mut all = Profile::default();
+            order.into_iter().for_each(|p| all.merge(profiles[p].clone()));
+            all.evidence()
+        };
+        let config = Config { reads: Reads::AsSeen, ..Config::default() };
+        let one = inference::infer(&shuffled(&case, 0), &merged([0, 1, 2, 2]), "test", &config);
+        let other = inference::infer(&shuffled(&case, seed), &merged([2, 0, 1, 0]), "test", &config);
+        prop_assert_eq!(format!("{:?}", one.plan), format!("{:?}", other.plan));
+        prop_assert_eq!(one.certificate.to_string(), other.certificate.to_string());
+        prop_assert_eq!(one.statistics.to_string(), other.statistics.to_string());
+        prop_assert_eq!(one.findings, other.findings);
+    }
+
+    #[test]
+    fn merging_profiles_is_commutative_associative_and_idempotent(text in cases(), ids in prop::collection::vec(0..4_u128, 3)) {
+        let case = parse(&text);
+        let [a, b, c] = [0, 1, 2].map(|p: usize| Profile { runs: BTreeMap::from([(RunId(ids[p]), run_of(&case, ids[p]))]) });
+        let join = |one: &Profile, other: &Profile| {
+            let mut all = one.clone();
+            all.merge(other.clone());
+            all
+        };
+        prop_assert_eq!(join(&a, &b), join(&b, &a));
+        prop_assert_eq!(join(&join(&a, &b), &c), join(&a, &join(&b, &c)));
+        prop_assert_eq!(join(&join(&a, &b), &b), join(&a, &b));
+        prop_assert_eq!(join(&join(&a, &b), &b).evidence(), join(&a, &b).evidence());
+    }
+}
+
+/// One run of a case: a part of its pairs, all of its sites.
+fn run_of(case: &Case, id: u128) -> Run {
+    let keep = |index: usize| !(index as u128 + id).is_multiple_of(3);
+    let pairs = case.evidence.pairs.iter().enumerate().filter(|(index, _)| keep(*index));
+    Run {
+        pairs: pairs.map(|(_, (key, (evidence, _)))| (*key, evidence.clone())).collect(),
+        sites: case.evidence.sites.clone(),
+        ..Run::default()
     }
 }

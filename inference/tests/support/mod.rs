@@ -12,7 +12,7 @@
 //! same *p x                   may be the same memory, as pointers of the first function tell
 //! ```
 //! Places: `x` a global, `x[]` an element, `T.8` a field, `*p` a pointer. Nodes: `read` `write` `update` `atomic` P, `copy` P Q, `call` F,
-//! `icall` TYPE, `lock` `unlock` `rdlock` M, `wait` C M, `input` P, `join`, `sleep`, `-` (nothing), `return`.
+//! `icall` TYPE, `lock` `unlock` `rdlock` M, `wait` C M, `input` P, `join`, `sleep`, `-` (nothing), `return`, `stop` (unwinding).
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 pub(crate) mod explore;
@@ -77,6 +77,7 @@ fn kind(words: &[&str]) -> NodeKind {
     match *words {
         ["-"] => NodeKind::Block,
         ["return"] => NodeKind::Return,
+        ["stop"] => NodeKind::Stop,
         ["read", p] => NodeKind::Access(access(Rw::Read, p, false)),
         ["write", p] => NodeKind::Access(access(Rw::Write, p, false)),
         ["update", p] => NodeKind::Access(access(Rw::Update, p, false)),

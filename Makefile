@@ -34,9 +34,11 @@ test-lock-memory:
 bench: build
 	"$(RELEASE)/atomfix-bench" kernels
 	"$(RELEASE)/atomfix-bench" check-speed
+	"$(RELEASE)/atomfix-bench" scale
 
 bench-real: build
 	"$(RELEASE)/atomfix-bench" real
+	"$(RELEASE)/atomfix-bench" sqlite
 
 install: setup
 	cargo install --path cli

@@ -1,7 +1,7 @@
 //! The harness behind every published number: kernels of real bugs through the whole chain, and real programs.
 //!
-//! It drives the `atomfix` command as a user would, and knows nothing of its insides but the JSON form of a report. The exception is
-//! `door`, which injects plans that no user could.
+//! It drives the `atomfix` command as a user would, and knows nothing of its insides but the JSON form of a report. The exceptions are
+//! `door`, which injects plans that no user could, and `scale`, which infers for programs that nobody could compile.
 
 pub mod archive;
 pub mod campaign;
@@ -14,5 +14,6 @@ pub mod machine;
 pub mod measure;
 pub mod real;
 pub mod robust;
+pub mod scale;
 pub mod speed;
 pub mod table;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use benchmarks::expect::{self, Kernel};
 use benchmarks::real::outcome::Outcome;
 use benchmarks::real::{self, Environment, Length};
-use benchmarks::{campaign, kernel, locks, machine, robust, speed, table::Table};
+use benchmarks::{campaign, kernel, locks, machine, robust, scale, speed, table::Table};
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
@@ -72,6 +72,14 @@ enum Command {
         #[arg(default_value = "")]
         only: String,
     },
+    /// Measure how inference grows with the program
+    Scale {
+        /// Functions of the generated programs
+        #[arg(default_values_t = [1_000, 10_000, 100_000])]
+        functions: Vec<usize>,
+    },
+    /// Infer for SQLite's amalgamation with a multithreaded client
+    Sqlite,
     /// Measure how many schedules a second are explored
     CheckSpeed {
         /// Explore each kernel this often
@@ -130,6 +138,12 @@ fn run(line: &CommandLine) -> Result<Vec<String>> {
             let (programs, runs) = outcomes.size();
             print!("{}\n{programs} programs, {runs} runs\n", outcomes.table());
             Ok(outcomes.problems())
+        }
+        Command::Scale { functions } => scaling(functions),
+        Command::Sqlite => {
+            let measured = real::sqlite::run(&Environment { atomfix, work, length: Length::Full, rounds: 1 })?;
+            print!("{measured}");
+            Ok(measured.problems())
         }
         Command::CheckSpeed { rounds } => check_speed(&atomfix, *rounds),
     }
@@ -199,6 +213,29 @@ fn fault_campaign(environment: &Environment, seed: u64, runs: usize, names: &[St
         println!("programs and plans of what went wrong are in {}", kept.display());
     }
     Ok(outcome.tallies.into_iter().flat_map(|tally| tally.problems).collect())
+}
+
+/// Time divided by n log n may grow by this factor from the smallest program to the largest: caches are small.
+const MOST_GROWTH: f64 = 2.0;
+
+fn scaling(sizes: &[usize]) -> Result<Vec<String>> {
+    let mut table = Table::new(["functions", "pairs seen", "locks", "processor time", "ns / (n log n)"]);
+    let mut problems = Vec::new();
+    let mut first = None;
+    for &functions in sizes {
+        let measured = scale::measure(functions)?;
+        let per_size = measured.per_size();
+        if per_size > *first.get_or_insert(per_size) * MOST_GROWTH {
+            problems.push(format!("inference grows faster than n log n: {per_size:.0} ns at {functions} functions"));
+        }
+        if !measured.checked {
+            problems.push(format!("{functions} functions: the checker rejects the plan"));
+        }
+        let time = format!("{:.2} s", measured.seconds);
+        table.row([functions.to_string(), measured.pairs.to_string(), measured.locks.to_string(), time, format!("{per_size:.0}")]);
+    }
+    print!("{table}");
+    Ok(problems)
 }
 
 fn check_speed(atomfix: &Path, rounds: usize) -> Result<Vec<String>> {

@@ -11,6 +11,7 @@ pub mod pbzip2;
 pub mod rwlocks;
 pub mod session;
 pub mod source;
+pub mod sqlite;
 pub mod zstd;
 
 use std::path::PathBuf;

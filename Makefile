@@ -3,7 +3,7 @@
 
 RELEASE = $${CARGO_TARGET_DIR:-target}/release
 
-.PHONY: all setup build demo test test-lock-memory bench bench-real install
+.PHONY: all setup build demo test test-lock-memory bench bench-real bench-sct install
 all: build
 
 setup:
@@ -39,6 +39,12 @@ bench: build
 bench-real: build
 	"$(RELEASE)/atomfix-bench" real
 	"$(RELEASE)/atomfix-bench" sqlite
+
+# Programs of other people's suites: DIR is a checkout of mc-imperial/sctbench.
+bench-sct: build
+	"$(RELEASE)/atomfix-bench" sct --dir "$(DIR)"
+	"$(RELEASE)/atomfix-bench" sct-harden --dir "$(DIR)"
+	"$(RELEASE)/atomfix-bench" sct-speed --dir "$(DIR)"
 
 install: setup
 	cargo install --path cli

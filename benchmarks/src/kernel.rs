@@ -342,8 +342,8 @@ mod tests {
         broken[3].hardened = checked(Build::Hardened, vec![failure(&kernel, FailureKind::DeadlockLock)]);
         broken[4].hardened.complete = false;
         broken[5].checked_in = Duration::from_secs(31);
-        for (number, examined) in broken.iter().enumerate() {
-            assert_eq!(problems(&kernel, examined, &settings).len(), 1, "case {number}");
-        }
+        // A failure of the hardened build alone is told twice: it is one, and it is new.
+        let counts: Vec<_> = broken.iter().map(|examined| problems(&kernel, examined, &settings).len()).collect();
+        assert_eq!(counts, [1, 1, 1, 2, 1, 1]);
     }
 }

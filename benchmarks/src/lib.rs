@@ -6,6 +6,7 @@
 pub mod archive;
 pub mod campaign;
 pub mod child;
+pub mod counts;
 pub mod door;
 pub mod expect;
 pub mod kernel;
@@ -15,5 +16,6 @@ pub mod measure;
 pub mod real;
 pub mod robust;
 pub mod scale;
+pub mod sct;
 pub mod speed;
 pub mod table;

@@ -1,6 +1,8 @@
 //! `atomfix-bench`: reproduces every number that we publish, and prints the machine that it was taken on.
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
+mod suites;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -80,6 +82,8 @@ enum Command {
     },
     /// Infer for SQLite's amalgamation with a multithreaded client
     Sqlite,
+    #[command(flatten)]
+    Suites(suites::Command),
     /// Measure how many schedules a second are explored
     CheckSpeed {
         /// Explore each kernel this often
@@ -145,6 +149,7 @@ fn run(line: &CommandLine) -> Result<Vec<String>> {
             print!("{measured}");
             Ok(measured.problems())
         }
+        Command::Suites(command) => suites::run(&atomfix, command),
         Command::CheckSpeed { rounds } => check_speed(&atomfix, *rounds),
     }
 }

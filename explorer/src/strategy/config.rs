@@ -16,6 +16,7 @@ use super::pct::{DEEPEST, Pct};
 use super::portfolio::Portfolio;
 use super::pos::Pos;
 use super::random::RandomWalk;
+use super::selective::Selective;
 use super::weighted::Weighted;
 
 /// Which strategy, with what it needs to be reproduced.
@@ -57,6 +58,8 @@ pub enum Name {
     Weighted,
     /// `coverage`: sampling near executions that showed something new.
     Coverage,
+    /// `surw`: the selectively uniform random walk.
+    Selective,
     /// `exitblock` and its relatives: threads are switched where a lock was released.
     ExitBlock(Variant),
     /// `portfolio`: several by turns.
@@ -77,6 +80,7 @@ pub const NAMES: &[&str] = &[
     "pct:D",
     "pos",
     "weighted",
+    "surw",
     "coverage",
     "exitblock",
     "exitblock-rw",
@@ -103,6 +107,7 @@ impl Config {
             Name::Pos => Box::new(Pos::new(self.seed)),
             Name::Weighted => Box::new(Weighted::new(self.seed)),
             Name::Coverage => Box::new(Coverage::new(self.seed)),
+            Name::Selective => Box::new(Selective::new(self.seed)),
             Name::ExitBlock(variant) => Box::new(ExitBlock::new(variant)),
             Name::Portfolio => Box::new(Portfolio::new(self.seed)),
         };
@@ -119,7 +124,7 @@ impl Name {
     pub fn ends(self) -> bool {
         match self {
             Self::DepthFirst | Self::Delays | Self::SleepSets | Self::Dpor | Self::Pairs | Self::ExitBlock(_) => true,
-            Self::Random | Self::Pct { .. } | Self::Pos | Self::Weighted | Self::Coverage | Self::Portfolio => false,
+            Self::Random | Self::Pct { .. } | Self::Pos | Self::Weighted | Self::Selective | Self::Coverage | Self::Portfolio => false,
         }
     }
 }
@@ -137,6 +142,7 @@ impl fmt::Display for Name {
             Self::Pos => f.write_str("pos"),
             Self::Weighted => f.write_str("weighted"),
             Self::Coverage => f.write_str("coverage"),
+            Self::Selective => f.write_str("surw"),
             Self::ExitBlock(Variant::Plain) => f.write_str("exitblock"),
             Self::ExitBlock(Variant::ReadWrite) => f.write_str("exitblock-rw"),
             Self::ExitBlock(Variant::Deadlocks) => f.write_str("exitblock-dd"),
@@ -176,6 +182,7 @@ impl FromStr for Name {
             ("pos", "") => Ok(Self::Pos),
             ("weighted", "") => Ok(Self::Weighted),
             ("coverage", "") => Ok(Self::Coverage),
+            ("surw", "") => Ok(Self::Selective),
             ("exitblock", "") => Ok(Self::ExitBlock(Variant::Plain)),
             ("exitblock-rw", "") => Ok(Self::ExitBlock(Variant::ReadWrite)),
             ("exitblock-dd", "") => Ok(Self::ExitBlock(Variant::Deadlocks)),
@@ -208,6 +215,7 @@ mod tests {
             Name::Pos,
             Name::Weighted,
             Name::Coverage,
+            Name::Selective,
             Name::ExitBlock(Variant::Plain),
             Name::ExitBlock(Variant::ReadWrite),
             Name::ExitBlock(Variant::Deadlocks),
@@ -224,7 +232,7 @@ mod tests {
         }
         assert_eq!(
             BadName.to_string(),
-            "no strategy has this name; there are dfs, delay, sleep, dpor, pairs, random, pct:D, pos, weighted, coverage, \
+            "no strategy has this name; there are dfs, delay, sleep, dpor, pairs, random, pct:D, pos, weighted, surw, coverage, \
              exitblock, exitblock-rw, exitblock-dd, exitblock-rwdd, portfolio"
         );
     }

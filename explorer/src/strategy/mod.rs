@@ -39,6 +39,7 @@ pub mod pos;
 pub mod prefix;
 pub mod random;
 pub mod replay;
+pub mod selective;
 pub mod weighted;
 
 use model::event::{Event, EventKind};

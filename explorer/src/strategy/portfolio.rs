@@ -3,7 +3,7 @@
 //! First each conflicting pair of places in a schedule of its own, which shows failures that need one thread to be stopped at
 //! one place; and, in every other execution, partial order sampling, which shows those that need many switches anywhere. Then,
 //! by turns in fixed shares: the rest of the pairs, schedules with up to three preemptions, partial order sampling, PCT, the
-//! weighted walk, and the complete search, which on a small program comes to its end and so ends everything.
+//! weighted and the selective walk, and the complete search, which on a small program comes to its end and so ends everything.
 //!
 //! Turns follow from counts alone, so a portfolio repeats itself as its members do.
 
@@ -20,6 +20,7 @@ use super::pairs::Pairs;
 use super::pct::Pct;
 use super::pos::Pos;
 use super::replay::Divergence;
+use super::selective::Selective;
 use super::weighted::Weighted;
 use super::{Choice, Counts, Ending, Outcome, Pick, Point, Step, Strategy};
 
@@ -60,6 +61,7 @@ impl Portfolio {
             member(Box::new(Iterative::new(Preemptions::AtMost(3))), 2),
             member(Box::new(Pct::new(seed.wrapping_add(1), 3)), 2),
             member(Box::new(Weighted::new(seed.wrapping_add(2))), 1),
+            member(Box::new(Selective::new(seed.wrapping_add(3))), 2),
             member(Box::new(Dpor::new()), 3),
         ];
         Self { members, current: 0, counts: Counts::default(), complete: false }

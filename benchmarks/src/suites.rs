@@ -1,0 +1,159 @@
+//! The commands that run public suites of programs from a checkout that the user points at.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use benchmarks::counts::measure;
+use benchmarks::counts::suite::Suite;
+use benchmarks::sct::catalog::{self, Program};
+use benchmarks::sct::{harden, search, throughput};
+use benchmarks::table::Table;
+use clap::{Args, Subcommand};
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Find the bugs of SCTBench's programs, strategy by strategy
+    Sct {
+        #[command(flatten)]
+        chosen: Chosen,
+        /// Try strategies that have a seed this often
+        #[arg(long, default_value_t = 20)]
+        trials: u32,
+        /// Give up a trial after this many seconds
+        #[arg(long, default_value_t = 10)]
+        seconds: u64,
+        /// Strategies to compare; the first is judged
+        #[arg(long, value_delimiter = ',', default_value = "portfolio,dfs,dpor,pairs,pos,pct:3,random,weighted,surw")]
+        strategies: Vec<String>,
+    },
+    /// Harden SCTBench's programs and explore both builds
+    SctHarden {
+        #[command(flatten)]
+        chosen: Chosen,
+        /// Explore each build for this many seconds
+        #[arg(long, default_value_t = 30)]
+        seconds: u64,
+    },
+    /// Measure how many schedules of SCTBench's small programs a second are explored
+    SctSpeed {
+        #[command(flatten)]
+        chosen: Chosen,
+        /// Run this many schedules, and a twentieth of it where each has a process of its own
+        #[arg(long, default_value_t = 100_000)]
+        schedules: u64,
+    },
+    /// Hold the executions that `dpor` explores against the counts of GenMC's own tests
+    Genmc(Counts),
+    /// Hold the executions that `dpor` explores against the counts of Nidhugg's own tests
+    Nidhugg(Counts),
+}
+
+/// Which programs of a checkout.
+#[derive(Args)]
+pub(crate) struct Chosen {
+    /// The checkout of the suite
+    #[arg(long, value_name = "DIR")]
+    dir: PathBuf,
+    /// Programs to take; all if none is named
+    names: Vec<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct Counts {
+    /// The checkout of the suite
+    #[arg(long, value_name = "DIR")]
+    dir: PathBuf,
+    /// Give up a program after this many seconds
+    #[arg(long, default_value_t = 30)]
+    seconds: u64,
+    /// Count by this strategy
+    #[arg(long, default_value = "dpor")]
+    strategy: String,
+    /// Take only programs whose name contains this
+    #[arg(default_value = "")]
+    only: String,
+}
+
+/// What was not as it should be.
+pub(crate) fn run(atomfix: &Path, command: &Command) -> Result<Vec<String>> {
+    match command {
+        Command::Sct { chosen, trials, seconds, strategies } => {
+            let settings = search::Settings { trials: *trials, limit: Duration::from_secs(*seconds), strategies: strategies.clone() };
+            let programs = programs(chosen)?.into_iter();
+            let rows: Vec<_> = programs.map(|program| shown(search::search(atomfix, &chosen.dir, program, &settings))).collect();
+            println!("{}\n{}\n{}", search::table(&rows, &settings), search::correct(&rows), search::summary(&rows, &settings));
+            Ok(search::problems(&rows))
+        }
+        Command::SctHarden { chosen, seconds } => {
+            let mut rows = Vec::new();
+            for program in programs(chosen)?.into_iter().filter(|program| program.hardening.is_some()) {
+                eprintln!("{}", program.name);
+                let hardened = harden::harden(atomfix, &chosen.dir, &program, Duration::from_secs(*seconds));
+                rows.push((program, hardened));
+            }
+            print!("{}", harden::table(&rows));
+            Ok(harden::problems(&rows))
+        }
+        Command::SctSpeed { chosen, schedules } => speed(atomfix, chosen, *schedules),
+        Command::Genmc(counts) => count(atomfix, Suite::Genmc, counts),
+        Command::Nidhugg(counts) => count(atomfix, Suite::Nidhugg, counts),
+    }
+}
+
+/// The chosen programs; the checkout must be one.
+fn programs(chosen: &Chosen) -> Result<Vec<Program>> {
+    let benchmarks = chosen.dir.join("benchmarks");
+    if !benchmarks.is_dir() {
+        bail!("{}: there is no such folder; point --dir at a checkout of mc-imperial/sctbench", benchmarks.display());
+    }
+    catalog::programs(&chosen.names)
+}
+
+/// Says how far the search is, as it takes long.
+fn shown(row: search::Row) -> search::Row {
+    let first = row.trials.as_ref().ok().and_then(|trials| trials.first()).map(|trials| search::cell(trials));
+    eprintln!("{}: {}", row.program.name, first.unwrap_or_else(|| "not run".to_owned()));
+    row
+}
+
+fn speed(atomfix: &Path, chosen: &Chosen, schedules: u64) -> Result<Vec<String>> {
+    use throughput::{DRIVERS, FOLDER};
+    let mut table = Table::new(["program", DRIVERS[0], DRIVERS[1]]);
+    let mut problems = Vec::new();
+    let mut speeds = [Vec::new(), Vec::new()];
+    for program in programs(chosen)?.iter().filter(|program| program.sources.iter().any(|source| source.starts_with(FOLDER))) {
+        match throughput::measure(atomfix, &chosen.dir, program, schedules) {
+            Ok(measured) => {
+                table.row([program.name.clone(), format!("{:.0}", measured[0]), format!("{:.0}", measured[1])]);
+                for (all, one) in speeds.iter_mut().zip(measured) {
+                    all.push(one);
+                }
+            }
+            Err(error) => problems.push(format!("{}: {error:#}", program.name)),
+        }
+    }
+    let median = |values: &mut Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).map_or_else(|| "-".to_owned(), |median| format!("{median:.0}"))
+    };
+    let [restore, fork] = &mut speeds;
+    table.row(["median".to_owned(), median(restore), median(fork)]);
+    print!("{table}");
+    Ok(problems)
+}
+
+fn count(atomfix: &Path, suite: Suite, counts: &Counts) -> Result<Vec<String>> {
+    let folder = counts.dir.join(suite.folder());
+    if !folder.is_dir() {
+        bail!("{}: there is no such folder; point --dir at a checkout of the suite", folder.display());
+    }
+    let limit = Duration::from_secs(counts.seconds);
+    let mut rows = Vec::new();
+    for count in suite.counts()?.into_iter().filter(|count| count.name().contains(&counts.only)) {
+        let explored = measure::explore(atomfix, &counts.dir, suite, &count, &counts.strategy, limit);
+        rows.push((count, explored));
+    }
+    println!("{}\n{}", measure::table(&rows), measure::summary(&rows));
+    Ok(measure::problems(&rows))
+}

@@ -19,7 +19,7 @@ use super::fiber::{Engine, Fiber, Routine, Stop};
 use super::outside::{self, Patience};
 use super::{control, early};
 use crate::gate::ask::Ask;
-use crate::gate::model::Life;
+use crate::gate::thread::Life;
 use crate::sys::switch::{StackPointer, prepare};
 
 /// A step as it is kept for a schedule.

@@ -13,8 +13,9 @@ use model::report::FailureKind;
 
 use super::control;
 use crate::gate::ask::Ask;
-use crate::gate::model::{Life, Model};
+use crate::gate::model::Model;
 use crate::gate::objects::State;
+use crate::gate::thread::Life;
 
 /// One failure.
 #[derive(Clone, Debug, PartialEq, Eq)]

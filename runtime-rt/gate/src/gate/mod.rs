@@ -14,4 +14,5 @@ pub(crate) mod objects;
 pub(crate) mod perform;
 pub(crate) mod readiness;
 pub(crate) mod shadow;
+pub(crate) mod thread;
 pub(crate) mod waiting;

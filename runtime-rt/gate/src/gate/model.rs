@@ -18,48 +18,11 @@ use super::injected::{Hold, Holds};
 use super::lock::{Lock, LockKind};
 use super::objects::{Objects, State};
 use super::readiness::Readiness;
+use super::thread::{Life, Thread};
 use super::waiting::{Barrier, Condition, Once};
 
 /// Where virtual time begins, so that the wall clock shows a plausible date.
 pub(super) const EPOCH: Nanoseconds = Nanoseconds(1_700_000_000_000_000_000);
-
-/// How far a thread has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Life {
-    /// Its creator has its number but has not created it yet.
-    Unborn,
-    /// It is about to do what it asked for.
-    Alive,
-    /// It has ended.
-    Ended,
-}
-
-/// One thread.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Thread {
-    /// How far it has come.
-    pub(crate) life: Life,
-    /// What it asks for.
-    pub(crate) request: Request,
-    /// The object that the request is about.
-    pub(super) object: Option<ObjectId>,
-    /// The mutex of a wait.
-    pub(super) mutex: Option<ObjectId>,
-    /// A signal that it was sent and has not taken.
-    pub(super) signal: Option<i32>,
-    /// Whether a waiting thread has been woken, or may leave its barrier.
-    pub(super) woken: bool,
-    /// How many changes it has made itself.
-    pub(super) own_changes: u64,
-    /// How many changes others had made when it last timed out.
-    pub(super) timed_out_at: Option<u64>,
-    /// How many changes others had made when it was found to spin: it has nothing to do until there are more.
-    pub(super) spinning_at: Option<u64>,
-    /// Whether the passing of time may end that.
-    awaits_time: bool,
-    /// Whether another thread has waited for its end.
-    pub(super) joined: bool,
-}
 
 /// The state of one execution.
 #[derive(Default)]

@@ -7,7 +7,8 @@ use model::event::{Event, EventKind};
 use model::ids::{ObjectId, ThreadId};
 
 use super::ask::{Ask, Nanoseconds, Until};
-use super::model::{EPOCH, Life, Model, Thread};
+use super::model::{EPOCH, Model};
+use super::thread::{Life, Thread};
 use super::waiting::Once;
 
 /// What became of a request.

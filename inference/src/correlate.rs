@@ -37,7 +37,7 @@ pub struct Thresholds {
 
 impl Default for Thresholds {
     fn default() -> Self {
-        Self { support: 3, confidence: 75, members: 8 }
+        Self { support: 3, confidence: 60, members: 8 }
     }
 }
 

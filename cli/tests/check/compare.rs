@@ -2,31 +2,12 @@
 
 use serde_json::Value;
 
-use crate::sandbox::Sandbox;
-
-const SOURCE: &str = "#include <assert.h>
-#include <pthread.h>
-#include <unistd.h>
-static int fill;
-static void *append(void *wait) {
-  if (wait) usleep(20000);
-  int at = fill;
-  fill = at + 1;
-  return NULL;
-}
-int main(void) {
-  pthread_t t;
-  pthread_create(&t, NULL, append, &fill);
-  append(NULL);
-  pthread_join(t, NULL);
-  assert(fill == 2);
-}
-";
+use crate::sandbox::{LOST_UPDATE, Sandbox};
 
 #[test]
 fn exploration_may_end_at_the_first_failure() {
     let sandbox = Sandbox::new();
-    sandbox.compile("app.c", SOURCE, &[]);
+    sandbox.compile("app.c", LOST_UPDATE, &[]);
     let said = sandbox.atomfix(&["check", "./app", "--until-failure", "--json", "result.json"]);
     assert_eq!(said.code, 1, "{}{}", said.out, said.err);
     let report: Value = serde_json::from_str(&sandbox.read("result.json")).expect("JSON");
@@ -41,7 +22,7 @@ fn exploration_may_end_at_the_first_failure() {
 #[test]
 fn a_hardened_build_is_explored_beside_its_original() {
     let sandbox = Sandbox::new();
-    sandbox.compile("app.c", SOURCE, &[]);
+    sandbox.compile("app.c", LOST_UPDATE, &[]);
     for arguments in [&["profile", "./app", "--runs", "10"][..], &["harden", "./app", "-o", "app.hard"]] {
         let said = sandbox.atomfix(arguments);
         assert_eq!(said.code, 0, "{}{}", said.out, said.err);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{LOST_UPDATE, Sandbox};
 
 const RACY: &str = "#include <pthread.h>
 #include <stdatomic.h>
@@ -65,29 +65,10 @@ fn synchronized_programs_have_no_races() {
     assert_eq!(said.code, 0, "{}{}", said.out, said.err);
 }
 
-const INTERLEAVED: &str = "#include <assert.h>
-#include <pthread.h>
-#include <unistd.h>
-static int fill;
-static void *append(void *wait) {
-  if (wait) usleep(20000);
-  int at = fill;
-  fill = at + 1;
-  return NULL;
-}
-int main(void) {
-  pthread_t t;
-  pthread_create(&t, NULL, append, &fill);
-  append(NULL);
-  pthread_join(t, NULL);
-  assert(fill == 2);
-}
-";
-
 #[test]
 fn a_failure_names_the_pair_that_no_passing_run_interleaved() {
     let sandbox = Sandbox::new();
-    sandbox.compile("app.c", INTERLEAVED, &[]);
+    sandbox.compile("app.c", LOST_UPDATE, &[]);
     assert_eq!(sandbox.atomfix(&["profile", "./app", "--runs", "10"]).code, 0);
     let said = sandbox.atomfix(&["check", "./app", "--json", "result.json"]);
     assert_eq!(said.code, 1, "{}{}", said.out, said.err);

@@ -9,6 +9,26 @@ use tempfile::TempDir;
 /// Seconds after which a command counts as hung.
 const LIMIT: &str = "120";
 
+/// Two threads add one each, without a lock; the second is late in nearly every plain run.
+pub(crate) const LOST_UPDATE: &str = "#include <assert.h>
+#include <pthread.h>
+#include <unistd.h>
+static int fill;
+static void *append(void *wait) {
+  if (wait) usleep(20000);
+  int at = fill;
+  fill = at + 1;
+  return NULL;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, NULL, append, &fill);
+  append(NULL);
+  pthread_join(t, NULL);
+  assert(fill == 2);
+}
+";
+
 /// A folder that is removed at the end.
 pub(crate) struct Sandbox {
     folder: TempDir,

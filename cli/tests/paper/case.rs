@@ -128,23 +128,17 @@ fn line_of(source: &model::site::Source) -> Option<u32> {
 
 /// The line of a node, or of the first one behind it that accesses or calls; `end` where there is none.
 fn place(function: &Function, node: NodeId) -> String {
-    let mut seen = BTreeSet::new();
-    let mut work = std::collections::VecDeque::from([node]);
-    while let Some(next) = work.pop_front() {
-        if !seen.insert(next) {
-            continue;
-        }
-        let known = function.node(next);
-        if known.site.is_some() {
-            return line_of(&known.source).map_or_else(|| "?".to_owned(), |line| line.to_string());
-        }
-        work.extend(&known.successors);
-    }
-    "end".to_owned()
+    nearest(function, node, |at| function.node(at).successors.clone()).unwrap_or_else(|| "end".to_owned())
 }
 
 /// The line of a node, or of the first one before it that accesses or calls; `start` where there is none.
 fn before(function: &Function, node: NodeId) -> String {
+    let into = |at| (0..function.nodes.len()).map(NodeId::new).filter(|&from| function.node(from).successors.contains(&at)).collect();
+    nearest(function, node, into).unwrap_or_else(|| "start".to_owned())
+}
+
+/// The line of the first node that accesses or calls, breadth first along `neighbors`.
+fn nearest(function: &Function, node: NodeId, neighbors: impl Fn(NodeId) -> Vec<NodeId>) -> Option<String> {
     let mut seen = BTreeSet::new();
     let mut work = std::collections::VecDeque::from([node]);
     while let Some(next) = work.pop_front() {
@@ -153,10 +147,9 @@ fn before(function: &Function, node: NodeId) -> String {
         }
         let known = function.node(next);
         if known.site.is_some() {
-            return line_of(&known.source).map_or_else(|| "?".to_owned(), |line| line.to_string());
+            return Some(line_of(&known.source).map_or_else(|| "?".to_owned(), |line| line.to_string()));
         }
-        let into = (0..function.nodes.len()).map(NodeId::new).filter(|&from| function.node(from).successors.contains(&next));
-        work.extend(into);
+        work.extend(neighbors(next));
     }
-    "start".to_owned()
+    None
 }

@@ -33,6 +33,7 @@ pub mod dpor;
 pub mod exit_block;
 pub mod iterative;
 pub mod pairs;
+mod path;
 pub mod pct;
 pub mod portfolio;
 pub mod pos;

@@ -15,6 +15,7 @@ use model::pair::Mode;
 
 use super::holds::{Change, Holds, Role, wanted};
 use crate::dependence::dependent;
+use crate::strategy::path::Turn;
 use crate::threads::{MAX_THREADS, ThreadSet};
 
 /// Two steps, of which the second could have come before the first.
@@ -119,6 +120,11 @@ impl History {
         (self.steps[at].thread, &self.steps[at].event)
     }
 
+    /// The last step, if it is that of the last of `taken` levels of the path, and new.
+    pub(super) fn last_if_new(&self, taken: usize) -> Option<usize> {
+        taken.checked_sub(1).filter(|_| self.steps.len() == taken)
+    }
+
     /// Says whom the last step woke.
     pub(super) fn set_woken(&mut self, woken: ThreadSet) {
         if let Some(step) = self.steps.last_mut() {
@@ -142,7 +148,7 @@ impl History {
     }
 
     /// Forgets what the last step gave up on its way, and whom it woke: it is performed again, with another choice in it.
-    pub(super) fn reopen_last(&mut self) {
+    fn reopen_last(&mut self) {
         let Some(step) = self.steps.last_mut() else { return };
         step.woken = ThreadSet::EMPTY;
         for lock in core::mem::take(&mut step.released).into_iter().rev() {
@@ -151,6 +157,18 @@ impl History {
             {
                 object.holds.undo(entry.change);
             }
+        }
+    }
+
+    /// Forgets what will be different after the search has turned, with so many levels of the path left.
+    pub(super) fn go_back<R>(&mut self, levels: usize, turn: Option<&Turn<R>>) {
+        match turn {
+            Some(Turn::Pick) => {
+                self.truncate(levels);
+                self.reopen_last();
+            }
+            Some(Turn::Step(_)) => self.truncate(levels.saturating_sub(1)),
+            None => {}
         }
     }
 

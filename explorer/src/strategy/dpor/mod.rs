@@ -19,6 +19,7 @@ mod history;
 mod holds;
 mod search;
 mod wakeup;
+mod waking;
 
 pub use bounded::Bounded;
 pub use search::Dpor;

@@ -7,6 +7,7 @@ use model::ids::ThreadId;
 
 use super::history::release;
 use crate::dependence::dependent;
+use crate::strategy::path::Picked;
 
 /// A step that is planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,14 +28,6 @@ pub(super) struct Seen<'a> {
     pub(super) event: &'a Event,
     pub(super) picks: &'a [Picked],
     pub(super) released: &'a [u64],
-}
-
-/// A choice within a step: all options are taken, beginning with the first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Picked {
-    pub(super) first: u32,
-    pub(super) taken: u32,
-    pub(super) options: u32,
 }
 
 impl Seen<'_> {

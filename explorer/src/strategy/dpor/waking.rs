@@ -1,0 +1,26 @@
+//! Whom a signal wakes: no step says so, what threads are about to do before and after it does.
+
+use model::event::{Event, EventKind};
+use model::ids::ThreadId;
+
+use crate::threads::ThreadSet;
+
+/// Whether a step may wake threads that wait on a condition.
+pub(super) fn wakes(event: &Event) -> bool {
+    matches!(event.kind, EventKind::Signal | EventKind::Broadcast)
+}
+
+/// The threads that wait on some condition.
+pub(super) fn waiting(pending: &[Option<Event>]) -> ThreadSet {
+    let waits = |event: &Event| matches!(event.kind, EventKind::Waiting | EventKind::WaitTimeout | EventKind::WaitSpurious);
+    (0..).map(ThreadId).zip(pending).filter(|(_, event)| event.as_ref().is_some_and(waits)).map(|(thread, _)| thread).collect()
+}
+
+/// Those of them that wait no more.
+pub(super) fn woken(waiting: &ThreadSet, pending: &[Option<Event>]) -> ThreadSet {
+    let woken = |thread: &ThreadId| {
+        let event = pending.get(thread.index()).and_then(Option::as_ref);
+        event.is_some_and(|event| event.kind == EventKind::WaitReacquire)
+    };
+    waiting.iter().filter(woken).collect()
+}

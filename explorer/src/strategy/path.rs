@@ -1,0 +1,242 @@
+//! The path of a depth-first search: the steps of the current execution, first those to repeat, then those that were added.
+//!
+//! It is all that such a search keeps: each execution repeats the path up to the deepest level that has an alternative left and
+//! takes that. What the alternatives are, and which steps are added, the searches say; this is what they have in common:
+//! following the path, noticing that an execution leaves it, going through all options within steps, and going back.
+//! Levels that were cut off are used again, so nothing is allocated once the path has had its greatest length.
+
+use alloc::vec::Vec;
+
+use model::event::Event;
+use model::ids::ThreadId;
+
+use super::replay::{Divergence, What};
+use super::{Choice, Counts, Ending, Outcome, Pick, Point};
+
+/// A choice within a step: all options are taken, beginning with the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Picked {
+    pub(super) first: u32,
+    pub(super) taken: u32,
+    pub(super) options: u32,
+}
+
+/// A point of the current execution.
+#[derive(Debug)]
+pub(super) struct Level<N> {
+    /// The thread that goes on from here.
+    pub(super) chosen: ThreadId,
+    /// What it is about to do; `None` while that is not known, because it is a new alternative.
+    pub(super) what: Option<What>,
+    /// Choices within the step.
+    pub(super) picks: Vec<Picked>,
+    /// What the search keeps here.
+    pub(super) node: N,
+}
+
+/// Where the path leads from a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Follow {
+    /// Nowhere: it ends here.
+    Beyond,
+    /// On with the step at this level.
+    On(usize),
+    /// The execution has left it.
+    Astray,
+}
+
+/// The deepest alternative that was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn<R> {
+    /// Another option within the last step.
+    Pick,
+    /// Another step, as the search says.
+    Step(R),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Ready,
+    Running,
+    Exhausted,
+}
+
+/// The path of the current execution.
+#[derive(Debug)]
+pub(super) struct Path<N> {
+    levels: Vec<Level<N>>,
+    /// Levels that were cut off.
+    spare: Vec<Level<N>>,
+    /// How many levels the current execution has gone through.
+    at: usize,
+    /// How many choices the current step has had.
+    picked: usize,
+    astray: Option<Divergence>,
+    phase: Phase,
+    counts: Counts,
+}
+
+impl<N> Default for Path<N> {
+    fn default() -> Self {
+        let (levels, spare) = (Vec::new(), Vec::new());
+        Self { levels, spare, at: 0, picked: 0, astray: None, phase: Phase::Ready, counts: Counts::default() }
+    }
+}
+
+impl<N> Path<N> {
+    /// An execution begins; `false` when none is left.
+    pub(super) fn begin(&mut self) -> bool {
+        if self.phase != Phase::Ready {
+            return false;
+        }
+        self.phase = Phase::Running;
+        self.at = 0;
+        self.picked = 0;
+        self.astray = None;
+        true
+    }
+
+    /// Where the path leads from this point.
+    #[inline]
+    pub(super) fn follow(&mut self, point: &Point<'_>) -> Follow {
+        if self.astray.is_some() {
+            return Follow::Astray;
+        }
+        let Some(level) = self.levels.get(self.at) else { return Follow::Beyond };
+        let event = point.event(level.chosen).filter(|_| point.enabled.contains(level.chosen));
+        if event.is_some_and(|event| level.what.is_none_or(|what| what == What::of(event))) {
+            return Follow::On(self.at);
+        }
+        self.astray = Some(Divergence::at(self.at as u64, level.chosen, level.what, point));
+        Follow::Astray
+    }
+
+    /// A level that was cut off, to be used again.
+    pub(super) fn recycle(&mut self) -> Option<N> {
+        self.spare.pop().map(|level| level.node)
+    }
+
+    /// Adds a step at the end.
+    #[inline]
+    pub(super) fn push(&mut self, chosen: ThreadId, event: &Event, node: N) {
+        self.levels.push(Level { chosen, what: Some(What::of(event)), picks: Vec::new(), node });
+    }
+
+    /// Takes the step of the current level.
+    #[inline]
+    pub(super) fn advance(&mut self) -> Choice {
+        let chosen = self.levels[self.at].chosen;
+        self.at += 1;
+        self.picked = 0;
+        Choice::Run(chosen)
+    }
+
+    /// Which option the path has here; a choice that is new begins with `first`.
+    pub(super) fn pick(&mut self, pick: &Pick<'_>, first: u32) -> u32 {
+        let options = pick.options().max(1);
+        let Some(level) = self.at.checked_sub(1).and_then(|at| self.levels.get_mut(at)) else { return 0 };
+        if self.picked == level.picks.len() {
+            let first = first.min(options - 1);
+            level.picks.push(Picked { first, taken: first, options });
+        }
+        let picked = level.picks[self.picked];
+        self.picked += 1;
+        if picked.options != options {
+            let (thread, expected) = (level.chosen, level.what);
+            self.astray = Some(Divergence { step: self.at as u64 - 1, thread, expected, found: expected, enabled: true });
+        }
+        picked.taken.min(options - 1)
+    }
+
+    /// Counts the execution, and cuts off what it did not reach, as can only be when it left the path.
+    pub(super) fn end(&mut self, ending: &Ending<'_>) -> Outcome {
+        let outcome = if self.astray.is_some() { Outcome::Diverged } else { ending.outcome };
+        self.counts.add(outcome);
+        while self.levels.len() > self.at {
+            self.pop();
+        }
+        outcome
+    }
+
+    fn pop(&mut self) {
+        let level = self.levels.pop();
+        if core::mem::needs_drop::<N>() {
+            self.spare.extend(level);
+        }
+    }
+
+    /// Goes back to the deepest level that has an alternative left and takes that. `next` makes another thread the chosen one of a
+    /// level; `None` when no other is left there. `None` when no level has any: the search is over.
+    pub(super) fn backtrack<R>(&mut self, mut next: impl FnMut(&mut Level<N>) -> Option<R>) -> Option<Turn<R>> {
+        self.phase = Phase::Ready;
+        while let Some(level) = self.levels.last_mut() {
+            while let Some(pick) = level.picks.last_mut() {
+                pick.taken = (pick.taken + 1) % pick.options;
+                if pick.taken != pick.first {
+                    return Some(Turn::Pick);
+                }
+                level.picks.pop();
+            }
+            if let Some(turn) = next(level) {
+                return Some(Turn::Step(turn));
+            }
+            self.pop();
+        }
+        self.phase = Phase::Exhausted;
+        None
+    }
+
+    /// The level with this number.
+    #[inline]
+    pub(super) fn level(&self, at: usize) -> &Level<N> {
+        &self.levels[at]
+    }
+
+    /// The level with this number, to change.
+    #[inline]
+    pub(super) fn level_mut(&mut self, at: usize) -> &mut Level<N> {
+        &mut self.levels[at]
+    }
+
+    /// All levels.
+    pub(super) fn levels(&self) -> &[Level<N>] {
+        &self.levels
+    }
+
+    /// The deepest level.
+    #[inline]
+    pub(super) fn deepest(&self) -> Option<&Level<N>> {
+        self.levels.last()
+    }
+
+    /// How many levels the current execution has gone through.
+    #[inline]
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// How many choices the current step has had.
+    pub(super) fn picked(&self) -> usize {
+        self.picked
+    }
+
+    /// Where the current execution has left the path.
+    pub(super) fn divergence(&self) -> Option<Divergence> {
+        self.astray
+    }
+
+    /// Whether no execution is left.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.phase == Phase::Exhausted
+    }
+
+    /// The executions so far.
+    pub(super) fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Whether every execution that was wanted was run to an end of its own.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_exhausted() && self.counts.cut == 0 && self.counts.diverged == 0
+    }
+}

@@ -15,9 +15,9 @@ use alloc::vec::Vec;
 use model::event::{Event, EventKind};
 use model::ids::{SiteKey, ThreadId};
 use model::pair::Rw;
-use model::report::Coverage as Covers;
 
-use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
+use super::sampler::{Draw, Sampler};
+use super::{Choice, Point, Step};
 use crate::dependence::dependent;
 use crate::random::Random;
 use crate::threads::{MAX_THREADS, ThreadSet};
@@ -33,9 +33,11 @@ const WISHES: u32 = 4;
 type ReadsFrom = (SiteKey, SiteKey);
 
 /// Coverage-guided sampling. It never ends by itself: give it a budget.
+pub type Coverage = Sampler<Wishes>;
+
+/// What is covered, and what is wished for.
 #[derive(Debug)]
-pub struct Coverage {
-    random: Random,
+pub struct Wishes {
     /// Pairs that some execution showed.
     covered: BTreeSet<ReadsFrom>,
     /// Pairs that could be: of places that met on common memory in different threads, in either order.
@@ -51,46 +53,48 @@ pub struct Coverage {
     drawn: ThreadSet,
     /// Whether the current execution showed a new pair.
     new: bool,
-    counts: Counts,
 }
 
 impl Coverage {
     /// The sampling of this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self {
-            random: Random::new(seed),
-            covered: BTreeSet::new(),
-            possible: Vec::new(),
-            known: BTreeSet::new(),
-            kept: Vec::new(),
-            wishes: Vec::new(),
-            writers: BTreeMap::new(),
-            priorities: [0; MAX_THREADS],
-            drawn: ThreadSet::EMPTY,
-            new: false,
-            counts: Counts::default(),
-        }
+        Self::drawing(
+            seed,
+            Wishes {
+                covered: BTreeSet::new(),
+                possible: Vec::new(),
+                known: BTreeSet::new(),
+                kept: Vec::new(),
+                wishes: Vec::new(),
+                writers: BTreeMap::new(),
+                priorities: [0; MAX_THREADS],
+                drawn: ThreadSet::EMPTY,
+                new: false,
+            },
+        )
     }
+}
 
+impl Wishes {
     /// Wishes for the next execution: kept ones, with one added, replaced or left out; every fourth execution has none.
-    fn wish(&mut self) {
+    fn wish(&mut self, random: &mut Random) {
         self.wishes.clear();
-        if self.possible.is_empty() || self.random.below(4) == 0 {
+        if self.possible.is_empty() || random.below(4) == 0 {
             return;
         }
         if !self.kept.is_empty() {
             let count = u32::try_from(self.kept.len()).unwrap_or(u32::MAX);
-            self.wishes.clone_from(&self.kept[self.random.below(count) as usize]);
+            self.wishes.clone_from(&self.kept[random.below(count) as usize]);
         }
         let count = u32::try_from(self.wishes.len()).unwrap_or(0);
-        let fresh = self.random.below(u32::try_from(self.possible.len()).unwrap_or(u32::MAX));
+        let fresh = random.below(u32::try_from(self.possible.len()).unwrap_or(u32::MAX));
         let fresh = self.possible[fresh as usize];
-        match self.random.below(4) {
-            0 if count > 0 => drop(self.wishes.swap_remove(self.random.below(count) as usize)),
-            1 if count > 0 => self.wishes[self.random.below(count) as usize] = fresh,
+        match random.below(4) {
+            0 if count > 0 => drop(self.wishes.swap_remove(random.below(count) as usize)),
+            1 if count > 0 => self.wishes[random.below(count) as usize] = fresh,
             _ if count < WISHES => self.wishes.push(fresh),
-            _ => self.wishes[self.random.below(count) as usize] = fresh,
+            _ => self.wishes[random.below(count) as usize] = fresh,
         }
     }
 
@@ -106,9 +110,9 @@ impl Coverage {
     }
 
     /// The enabled thread of the highest priority among these.
-    fn draw(&mut self, threads: ThreadSet) -> Option<ThreadId> {
+    fn highest(&mut self, threads: ThreadSet, random: &mut Random) -> Option<ThreadId> {
         for thread in threads.difference(&self.drawn).iter() {
-            self.priorities[thread.index() % MAX_THREADS] = self.random.next_u64();
+            self.priorities[thread.index() % MAX_THREADS] = random.next_u64();
             self.drawn.insert(thread);
         }
         threads.iter().max_by_key(|thread| self.priorities[thread.index() % MAX_THREADS])
@@ -138,24 +142,23 @@ fn writes(event: &Event) -> bool {
     !matches!(event.kind, EventKind::Access { rw: Rw::Read, .. })
 }
 
-impl Strategy for Coverage {
+impl Draw for Wishes {
     fn name(&self) -> &'static str {
         "coverage"
     }
 
-    fn begin(&mut self) -> bool {
+    fn begin(&mut self, random: &mut Random) {
         self.writers.clear();
         self.drawn = ThreadSet::EMPTY;
         self.new = false;
-        self.wish();
-        true
+        self.wish(random);
     }
 
-    fn choose(&mut self, point: &Point<'_>) -> Choice {
+    fn draw(&mut self, point: &Point<'_>, random: &mut Random) -> Choice {
         let held = |thread: &ThreadId| point.event(*thread).is_some_and(|event| self.is_held(event));
         let free: ThreadSet = if self.wishes.is_empty() { *point.enabled } else { point.enabled.iter().filter(|t| !held(t)).collect() };
         let candidates = if free.is_empty() { *point.enabled } else { free };
-        let Some(chosen) = self.draw(candidates) else { return Choice::Abandon };
+        let Some(chosen) = self.highest(candidates, random) else { return Choice::Abandon };
         self.drawn.remove(chosen);
         let Some(event) = point.event(chosen) else { return Choice::Run(chosen) };
         for thread in self.drawn.iter() {
@@ -166,30 +169,17 @@ impl Strategy for Coverage {
         Choice::Run(chosen)
     }
 
-    fn pick(&mut self, pick: &Pick<'_>) -> u32 {
-        self.random.below(pick.options())
-    }
-
     fn executed(&mut self, step: &Step) {
         self.note(step.thread, &step.event);
     }
 
-    fn end(&mut self, ending: &Ending<'_>) {
-        self.counts.add(ending.outcome);
+    fn end(&mut self, random: &mut Random) {
         if self.new && !self.wishes.is_empty() {
             if self.kept.len() == KEPT {
-                let oldest = self.random.below(u32::try_from(KEPT).unwrap_or(1)) as usize;
+                let oldest = random.below(u32::try_from(KEPT).unwrap_or(1)) as usize;
                 self.kept.swap_remove(oldest);
             }
             self.kept.push(self.wishes.clone());
         }
-    }
-
-    fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    fn coverage(&self) -> Covers {
-        Covers::Sampled(self.counts.schedules)
     }
 }

@@ -40,6 +40,7 @@ pub mod pos;
 pub mod prefix;
 pub mod random;
 pub mod replay;
+pub mod sampler;
 pub mod selective;
 pub mod weighted;
 

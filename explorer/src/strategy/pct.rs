@@ -5,9 +5,9 @@
 //! all others, or a thread that spins for a slower one would starve it for ever.
 
 use model::ids::ThreadId;
-use model::report::Coverage;
 
-use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
+use super::sampler::{Draw, Sampler};
+use super::{Choice, Point};
 use crate::random::Random;
 use crate::threads::MAX_THREADS;
 
@@ -18,9 +18,11 @@ pub const DEEPEST: u32 = 16;
 const DRAWN: u64 = 1 << 63;
 
 /// Probabilistic concurrency testing. It never ends by itself: give it a budget.
+pub type Pct = Sampler<Drops>;
+
+/// The priorities of threads, and where they drop.
 #[derive(Debug)]
-pub struct Pct {
-    random: Random,
+pub struct Drops {
     depth: u32,
     /// Indexed by thread; the enabled thread with the highest goes on.
     priorities: [u64; MAX_THREADS],
@@ -32,26 +34,28 @@ pub struct Pct {
     lowest: u64,
     steps: u64,
     longest: u64,
-    counts: Counts,
 }
 
 impl Pct {
     /// PCT for failures of this depth, at most [`DEEPEST`].
     #[must_use]
     pub fn new(seed: u64, depth: u32) -> Self {
-        Self {
-            random: Random::new(seed),
-            depth: depth.clamp(1, DEEPEST),
-            priorities: [0; MAX_THREADS],
-            known: 0,
-            drops: [0; DEEPEST as usize],
-            lowest: DRAWN - 1,
-            steps: 0,
-            longest: 0,
-            counts: Counts::default(),
-        }
+        Self::drawing(
+            seed,
+            Drops {
+                depth: depth.clamp(1, DEEPEST),
+                priorities: [0; MAX_THREADS],
+                known: 0,
+                drops: [0; DEEPEST as usize],
+                lowest: DRAWN - 1,
+                steps: 0,
+                longest: 0,
+            },
+        )
     }
+}
 
+impl Drops {
     fn drop_priority(&mut self, thread: ThreadId) {
         if let Some(priority) = self.priorities.get_mut(thread.index()) {
             *priority = self.lowest;
@@ -64,12 +68,12 @@ impl Pct {
     }
 }
 
-impl Strategy for Pct {
+impl Draw for Drops {
     fn name(&self) -> &'static str {
         "pct"
     }
 
-    fn begin(&mut self) -> bool {
+    fn begin(&mut self, random: &mut Random) {
         self.longest = self.longest.max(self.steps);
         self.steps = 0;
         self.known = 0;
@@ -77,15 +81,14 @@ impl Strategy for Pct {
         let length = u32::try_from(self.longest).unwrap_or(u32::MAX);
         for drop in self.drops.iter_mut().take(self.depth as usize - 1) {
             // Without a length yet, 0: no step has that number.
-            *drop = if length == 0 { 0 } else { 1 + u64::from(self.random.below(length)) };
+            *drop = if length == 0 { 0 } else { 1 + u64::from(random.below(length)) };
         }
-        true
     }
 
     #[inline]
-    fn choose(&mut self, point: &Point<'_>) -> Choice {
+    fn draw(&mut self, point: &Point<'_>, random: &mut Random) -> Choice {
         while self.known < point.pending.len().min(MAX_THREADS) {
-            self.priorities[self.known] = DRAWN | self.random.next_u64();
+            self.priorities[self.known] = DRAWN | random.next_u64();
             self.known += 1;
         }
         let Some(mut thread) = self.highest(point) else { return Choice::Abandon };
@@ -100,23 +103,5 @@ impl Strategy for Pct {
             thread = self.highest(point).unwrap_or(thread);
         }
         Choice::Run(thread)
-    }
-
-    fn pick(&mut self, pick: &Pick<'_>) -> u32 {
-        self.random.below(pick.options())
-    }
-
-    fn executed(&mut self, _step: &Step) {}
-
-    fn end(&mut self, ending: &Ending<'_>) {
-        self.counts.add(ending.outcome);
-    }
-
-    fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    fn coverage(&self) -> Coverage {
-        Coverage::Sampled(self.counts.schedules)
     }
 }

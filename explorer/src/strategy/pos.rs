@@ -2,29 +2,30 @@
 //! pending event that conflicts with the one performed. Partial orders are drawn more evenly than by the random walk.
 
 use model::event::{Event, EventKind};
-use model::report::Coverage;
 
-use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
+use super::sampler::{Draw, Sampler};
+use super::{Choice, Point};
 use crate::dependence::dependent;
 use crate::random::Random;
 use crate::threads::{MAX_THREADS, ThreadSet};
 
 /// Partial order sampling. It never ends by itself: give it a budget.
+pub type Pos = Sampler<Priorities>;
+
+/// The priorities of pending events.
 #[derive(Debug)]
-pub struct Pos {
-    random: Random,
+pub struct Priorities {
     /// Indexed by thread: the priority of its pending event.
     priorities: [u64; MAX_THREADS],
     /// The threads whose pending event has a priority.
     drawn: ThreadSet,
-    counts: Counts,
 }
 
 impl Pos {
     /// The sampling of this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { random: Random::new(seed), priorities: [0; MAX_THREADS], drawn: ThreadSet::EMPTY, counts: Counts::default() }
+        Self::drawing(seed, Priorities { priorities: [0; MAX_THREADS], drawn: ThreadSet::EMPTY })
     }
 }
 
@@ -34,23 +35,22 @@ fn redraws(event: &Event, other: &Event) -> bool {
     event.kind.is_yield() || (other.kind != EventKind::ExitProcess && dependent(event, other))
 }
 
-impl Strategy for Pos {
+impl Draw for Priorities {
     fn name(&self) -> &'static str {
         "pos"
     }
 
-    fn begin(&mut self) -> bool {
+    fn begin(&mut self, _random: &mut Random) {
         self.drawn = ThreadSet::EMPTY;
-        true
     }
 
     #[inline]
-    fn choose(&mut self, point: &Point<'_>) -> Choice {
+    fn draw(&mut self, point: &Point<'_>, random: &mut Random) -> Choice {
         let mut best = None;
         for thread in point.enabled.iter() {
             let priority = &mut self.priorities[thread.index() % MAX_THREADS];
             if !self.drawn.contains(thread) {
-                *priority = self.random.next_u64();
+                *priority = random.next_u64();
                 self.drawn.insert(thread);
             }
             if best.is_none_or(|(highest, _)| *priority > highest) {
@@ -66,24 +66,6 @@ impl Strategy for Pos {
             }
         }
         Choice::Run(chosen)
-    }
-
-    fn pick(&mut self, pick: &Pick<'_>) -> u32 {
-        self.random.below(pick.options())
-    }
-
-    fn executed(&mut self, _step: &Step) {}
-
-    fn end(&mut self, ending: &Ending<'_>) {
-        self.counts.add(ending.outcome);
-    }
-
-    fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    fn coverage(&self) -> Coverage {
-        Coverage::Sampled(self.counts.schedules)
     }
 }
 

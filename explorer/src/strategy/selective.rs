@@ -13,9 +13,9 @@ use alloc::vec::Vec;
 
 use model::event::{Event, EventKind, Range};
 use model::ids::ThreadId;
-use model::report::Coverage;
 
-use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
+use super::sampler::{Draw, Sampler};
+use super::{Choice, Point};
 use crate::random::Random;
 use crate::threads::{MAX_THREADS, ThreadSet};
 
@@ -23,9 +23,11 @@ use crate::threads::{MAX_THREADS, ThreadSet};
 const MOST_OBJECTS: usize = 4096;
 
 /// The selectively uniform random walk. It never ends by itself: give it a budget.
+pub type Selective = Sampler<Orders>;
+
+/// What is known of objects, and the one of this schedule.
 #[derive(Debug)]
-pub struct Selective {
-    random: Random,
+pub struct Orders {
     /// By first address: how many events each thread had there, at most, in any execution.
     known: BTreeMap<u64, Object>,
     /// Indexed by thread: who created it, once known.
@@ -38,7 +40,6 @@ pub struct Selective {
     left: [u32; MAX_THREADS],
     /// Whose event on the object is to be next.
     intended: Option<ThreadId>,
-    counts: Counts,
 }
 
 #[derive(Debug)]
@@ -54,30 +55,33 @@ impl Selective {
     /// The walk of this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self {
-            random: Random::new(seed),
-            known: BTreeMap::new(),
-            creators: [None; MAX_THREADS],
-            chosen: None,
-            families: [0; MAX_THREADS],
-            left: [0; MAX_THREADS],
-            intended: None,
-            counts: Counts::default(),
-        }
+        Self::drawing(
+            seed,
+            Orders {
+                known: BTreeMap::new(),
+                creators: [None; MAX_THREADS],
+                chosen: None,
+                families: [0; MAX_THREADS],
+                left: [0; MAX_THREADS],
+                intended: None,
+            },
+        )
     }
+}
 
+impl Orders {
     fn is_selected(&self, event: Option<&Event>) -> bool {
         matches!((event.and_then(|event| event.range), self.chosen), (Some(range), Some(chosen)) if range.overlaps(chosen))
     }
 
     /// An object that several threads touch, and what each has to do there.
-    fn draw_object(&mut self) {
+    fn draw_object(&mut self, random: &mut Random) {
         let shared = || self.known.iter().filter(|(_, object)| object.most.iter().filter(|&&most| most > 0).count() > 1);
         let count = u32::try_from(shared().count()).unwrap_or(u32::MAX);
         self.families = [0; MAX_THREADS];
         self.chosen = None;
         if count > 0 {
-            let rank = self.random.below(count) as usize;
+            let rank = random.below(count) as usize;
             let drawn = self.known.iter().filter(|(_, object)| object.most.iter().filter(|&&most| most > 0).count() > 1).nth(rank);
             if let Some((&address, object)) = drawn {
                 self.chosen = Some(Range { address, length: object.length });
@@ -94,14 +98,14 @@ impl Selective {
     }
 
     /// Draws who is next on the object, of the threads that have not ended.
-    fn draw_intended(&mut self, point: &Point<'_>) {
+    fn draw_intended(&mut self, point: &Point<'_>, random: &mut Random) {
         let alive = || (0..point.pending.len().min(MAX_THREADS)).filter(|&thread| point.pending[thread].is_some());
         let total = alive().map(|thread| self.left[thread]).sum();
         if total == 0 {
             self.intended = None;
             return;
         }
-        let mut drawn = self.random.below(total);
+        let mut drawn = random.below(total);
         self.intended = alive().map(ThreadId::new).find(|thread| {
             let weight = self.left[thread.index()];
             let here = drawn < weight;
@@ -125,28 +129,27 @@ impl Selective {
     }
 }
 
-impl Strategy for Selective {
+impl Draw for Orders {
     fn name(&self) -> &'static str {
         "surw"
     }
 
-    fn begin(&mut self) -> bool {
+    fn begin(&mut self, random: &mut Random) {
         for object in self.known.values_mut() {
             for (most, now) in object.most.iter_mut().zip(&mut object.now) {
                 *most = (*most).max(*now);
                 *now = 0;
             }
         }
-        self.draw_object();
+        self.draw_object(random);
         self.intended = None;
-        true
     }
 
     #[inline]
-    fn choose(&mut self, point: &Point<'_>) -> Choice {
+    fn draw(&mut self, point: &Point<'_>, random: &mut Random) -> Choice {
         let ended = |thread: ThreadId| point.event(thread).is_none();
         if self.intended.is_none_or(ended) {
-            self.draw_intended(point);
+            self.draw_intended(point, random);
         }
         let may_run = |intended: Option<ThreadId>, thread: &ThreadId| {
             Some(*thread) == intended || intended.is_none() || !self.is_selected(point.event(*thread))
@@ -156,7 +159,7 @@ impl Strategy for Selective {
             // All wait at the object, and the intended one cannot go there.
             candidates = *point.enabled;
         }
-        let rank = self.random.below(candidates.len());
+        let rank = random.below(candidates.len());
         let Some(thread) = candidates.nth(rank) else { return Choice::Abandon };
         let Some(event) = point.event(thread) else { return Choice::Run(thread) };
         let at = thread.index() % MAX_THREADS;
@@ -173,24 +176,6 @@ impl Strategy for Selective {
         }
         Choice::Run(thread)
     }
-
-    fn pick(&mut self, pick: &Pick<'_>) -> u32 {
-        self.random.below(pick.options())
-    }
-
-    fn executed(&mut self, _step: &Step) {}
-
-    fn end(&mut self, ending: &Ending<'_>) {
-        self.counts.add(ending.outcome);
-    }
-
-    fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    fn coverage(&self) -> Coverage {
-        Coverage::Sampled(self.counts.schedules)
-    }
 }
 
 #[cfg(test)]
@@ -199,6 +184,7 @@ mod tests {
     use crate::fake::explore::explore;
     use crate::fake::machine::Outcome;
     use crate::fake::program::parse;
+    use crate::strategy::Strategy;
     use crate::strategy::budget::Budget;
     use alloc::boxed::Box;
 

@@ -6,16 +6,18 @@
 
 use model::event::EventKind;
 use model::ids::ThreadId;
-use model::report::Coverage;
 
-use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
+use super::sampler::{Draw, Sampler};
+use super::{Choice, Point};
 use crate::random::Random;
 use crate::threads::MAX_THREADS;
 
 /// The weighted random walk. It never ends by itself: give it a budget.
+pub type Weighted = Sampler<Lengths>;
+
+/// What is known of the lengths of threads.
 #[derive(Debug)]
-pub struct Weighted {
-    random: Random,
+pub struct Lengths {
     /// Indexed by thread: the most steps that it had.
     lengths: [u32; MAX_THREADS],
     /// Indexed by thread: who created it, once known.
@@ -26,36 +28,38 @@ pub struct Weighted {
     left: [u32; MAX_THREADS],
     /// Indexed by thread: its steps in the current execution.
     done: [u32; MAX_THREADS],
-    counts: Counts,
 }
 
 impl Weighted {
     /// The walk of this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self {
-            random: Random::new(seed),
-            lengths: [0; MAX_THREADS],
-            creators: [None; MAX_THREADS],
-            families: [0; MAX_THREADS],
-            left: [0; MAX_THREADS],
-            done: [0; MAX_THREADS],
-            counts: Counts::default(),
-        }
+        Self::drawing(
+            seed,
+            Lengths {
+                lengths: [0; MAX_THREADS],
+                creators: [None; MAX_THREADS],
+                families: [0; MAX_THREADS],
+                left: [0; MAX_THREADS],
+                done: [0; MAX_THREADS],
+            },
+        )
     }
+}
 
+impl Lengths {
     /// A thread's share: never nothing, as it may do more than it did before.
     fn weight(&self, thread: ThreadId) -> u32 {
         self.left[thread.index() % MAX_THREADS].max(1)
     }
 }
 
-impl Strategy for Weighted {
+impl Draw for Lengths {
     fn name(&self) -> &'static str {
         "weighted"
     }
 
-    fn begin(&mut self) -> bool {
+    fn begin(&mut self, _random: &mut Random) {
         self.families = self.lengths;
         // Creators have lower numbers than those they create.
         for thread in (1..MAX_THREADS).rev() {
@@ -65,13 +69,12 @@ impl Strategy for Weighted {
         }
         self.left = self.families;
         self.done = [0; MAX_THREADS];
-        true
     }
 
     #[inline]
-    fn choose(&mut self, point: &Point<'_>) -> Choice {
+    fn draw(&mut self, point: &Point<'_>, random: &mut Random) -> Choice {
         let total = point.enabled.iter().map(|thread| self.weight(thread)).sum();
-        let mut drawn = self.random.below(total);
+        let mut drawn = random.below(total);
         let chosen = point.enabled.iter().find(|&thread| {
             let weight = self.weight(thread);
             let here = drawn < weight;
@@ -89,23 +92,5 @@ impl Strategy for Weighted {
             self.left[at] = self.left[at].saturating_sub(self.families[child]);
         }
         Choice::Run(thread)
-    }
-
-    fn pick(&mut self, pick: &Pick<'_>) -> u32 {
-        self.random.below(pick.options())
-    }
-
-    fn executed(&mut self, _step: &Step) {}
-
-    fn end(&mut self, ending: &Ending<'_>) {
-        self.counts.add(ending.outcome);
-    }
-
-    fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    fn coverage(&self) -> Coverage {
-        Coverage::Sampled(self.counts.schedules)
     }
 }

@@ -1,4 +1,4 @@
-//! The runtime archives, embedded by `build.rs`.
+//! The runtime archives, as files for the linker.
 //!
 //! Not here: what they do (`runtime-rt`).
 
@@ -19,9 +19,9 @@ pub(crate) enum Runtime {
 impl Runtime {
     fn content(self) -> &'static [u8] {
         match self {
-            Self::Record => include_bytes!(concat!(env!("OUT_DIR"), "/libatomfix_rt_record.a")),
-            Self::Lock => include_bytes!(concat!(env!("OUT_DIR"), "/libatomfix_rt_lock.a")),
-            Self::Gate => include_bytes!(concat!(env!("OUT_DIR"), "/libatomfix_rt_gate.a")),
+            Self::Record => archives::RECORD,
+            Self::Lock => archives::LOCK,
+            Self::Gate => archives::GATE,
         }
     }
 

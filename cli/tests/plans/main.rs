@@ -4,6 +4,8 @@
 //! A program says in comments where its plan acquires: `//@ acquire X lock0 l1` stands before what the line does first, and the release
 //! before every return of the function. It is run with an argument, which makes its threads meet where it hurts.
 
+mod size;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@
 //! before the first input of the user's, so that the runtime's functions win over those of every library behind it. The
 //! output appears whole or not at all.
 //!
-//! A runtime archive is linked whether or not something refers to it: its plain C symbols, that is, hooks and
+//! A runtime archive is linked whether or not something refers to it: its global symbols, that is, hooks and
 //! interposed functions, are named by `-u`.
 
 use std::ffi::OsStr;
@@ -31,7 +31,7 @@ pub struct Relink {
     pub bitcode: Vec<Option<Vec<u8>>>,
     /// Further modules: a name for messages, and bitcode.
     pub extra_bitcode: Vec<(String, Vec<u8>)>,
-    /// Static archives to link in, with all their plain C symbols.
+    /// Static archives to link in, with all that their global symbols reach.
     pub archives: Vec<PathBuf>,
     /// Further arguments, in the compiler's form (`-lm`, `-Wl,--wrap=f`).
     pub link_args: Vec<String>,
@@ -201,22 +201,17 @@ fn added(relink: &Relink, extra: &[PathBuf]) -> Result<Vec<String>, CaptureError
     Ok(added)
 }
 
-/// The plain C symbols that a runtime archive defines for others: not Rust's own, nor those of its compiler library.
+/// The symbols that a runtime archive defines for others.
 fn doors(path: &Path) -> Result<Vec<String>, CaptureError> {
     let content = fs::read(path).map_err(|source| CaptureError::Read { path: path.to_owned(), source })?;
     let damaged = |error: object::Error| CaptureError::DamagedInput { origin: path.display().to_string(), why: error.to_string() };
     let archive = ArchiveFile::parse(&*content).map_err(damaged)?;
     let mut doors = Vec::new();
     for member in archive.members() {
-        let member = member.map_err(damaged)?;
-        if String::from_utf8_lossy(member.name()).contains("compiler_builtins") {
-            continue;
-        }
-        let data = member.data(&*content).map_err(damaged)?;
-        let Ok(object) = object::File::parse(data) else { continue };
-        let plain = |name: &&str| !name.is_empty() && !["_ZN", "_R", "__rust", "rust_"].iter().any(|prefix| name.starts_with(prefix));
+        let data = member.map_err(damaged)?.data(&*content).map_err(damaged)?;
+        let object = object::File::parse(data).map_err(damaged)?;
         let defined = object.symbols().filter(|symbol| symbol.is_global() && !symbol.is_undefined());
-        doors.extend(defined.filter_map(|symbol| symbol.name().ok().filter(plain).map(str::to_owned)));
+        doors.extend(defined.filter_map(|symbol| symbol.name().ok().map(str::to_owned)));
     }
     doors.sort();
     doors.dedup();

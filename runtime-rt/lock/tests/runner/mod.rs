@@ -135,7 +135,7 @@ fn run_one(program: &Program, place: &Place, runs: usize) -> Outcome {
 }
 
 /// Compiles a program; what the compiler complains of is the error.
-pub(crate) fn compile(program: &Program, place: &Place) -> Result<PathBuf, String> {
+fn compile(program: &Program, place: &Place) -> Result<PathBuf, String> {
     let out = place.scratch.join(&program.name);
     let table = place.scratch.join(format!("{}.table.o", program.name));
     let run = |command: &mut Command| {
@@ -155,7 +155,7 @@ pub(crate) fn compile(program: &Program, place: &Place) -> Result<PathBuf, Strin
 }
 
 /// A source, once for each of its languages.
-pub(crate) fn read(source: PathBuf) -> Vec<Program> {
+fn read(source: PathBuf) -> Vec<Program> {
     let text = fs::read_to_string(&source).expect("a readable program");
     let directive = |name: &str| text.lines().find_map(|line| line.strip_prefix(&format!("// {name}: ")));
     let statistics = match directive("stats").unwrap_or_else(|| panic!("{} has no stats line", source.display())) {

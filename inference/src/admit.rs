@@ -266,7 +266,7 @@ fn region(facts: &Facts<'_>, (variable, function, head, tail): Place) -> Result<
 
 /// The code outside the program that a node calls, if nothing is known of it: a compressor, say, which would keep all other threads
 /// waiting. Only the region's own calls count: what lies deeper is mostly error paths.
-fn unknown_code(facts: &Facts<'_>, function: FunctionId, node: NodeId) -> Option<String> {
+pub(crate) fn unknown_code(facts: &Facts<'_>, function: FunctionId, node: NodeId) -> Option<String> {
     let NodeKind::Call(call) = &facts.program.function(function).node(node).kind else { return None };
     let Callee::Direct(name) = &call.callee else { return None };
     let known = call.sync.is_some() || !facts.calls.from_node(function, node).is_empty() || external::is_quick(name);

@@ -8,7 +8,8 @@
 //! - Only must accesses conflict. The paper asks for one access that is on all remaining paths; a set of accesses that together
 //!   cut all remaining paths off ends a constraint just as well, since the two ends cannot be consecutive on any of them.
 //!
-//! A *hoisted* constraint (section 8) holds a lock between two acquisitions and is cut by nothing.
+//! A *hoisted* constraint (section 8) holds a lock between two acquisitions and is cut by nothing; nor is one that holds a lock around a
+//! loop (`lift`).
 
 use std::fmt;
 
@@ -40,6 +41,8 @@ pub enum Origin {
     Pair,
     /// Deadlock resolution: the lock is to be held before another one is taken.
     Hoist,
+    /// The lock is to be held around a loop. Its tail is the loop's header, which lies in the interior too.
+    Lift,
 }
 
 /// A lock of at least `mode` is to be held from `head` to `tail`.
@@ -103,8 +106,8 @@ impl Constraints {
         self.list.push(Constraint { head: pair.head, tail: pair.tail, mode, origin: Origin::Pair, interior });
     }
 
-    /// Adds a constraint of deadlock resolution; `false` when it is there already.
-    pub fn add_hoist(&mut self, constraint: Constraint) -> bool {
+    /// Adds a constraint that is no pair's; `false` when it is there already.
+    pub fn add(&mut self, constraint: Constraint) -> bool {
         let new = !self.list.contains(&constraint);
         if new {
             self.list.push(constraint);

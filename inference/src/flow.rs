@@ -48,6 +48,12 @@ impl Flow {
         (0..self.successors.len()).map(NodeId::new)
     }
 
+    /// How many nodes there are.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.successors.len()
+    }
+
     /// Its place in reverse postorder; nodes that the entry does not reach come last.
     #[must_use]
     pub fn rank(&self, node: NodeId) -> (u32, NodeId) {
@@ -73,9 +79,9 @@ impl Flow {
         (direct || !inside.is_empty()).then_some(inside)
     }
 
-    /// The smallest loop with both nodes in it, if any: the nodes that reach a retreating edge without leaving through its target.
+    /// The loops by header: the nodes that reach an edge back to it without leaving through it.
     #[must_use]
-    pub fn innermost_loop(&self, one: NodeId, other: NodeId) -> Option<Set<NodeId>> {
+    pub fn loops(&self) -> BTreeMap<NodeId, Set<NodeId>> {
         let mut bodies: BTreeMap<NodeId, Set<NodeId>> = BTreeMap::new();
         for from in self.nodes().filter(|&node| self.is_reachable(node)) {
             for &header in self.successors(from).iter().filter(|&&to| self.rank(to) <= self.rank(from)) {
@@ -85,7 +91,13 @@ impl Flow {
                 bodies.entry(header).or_default().unite(&body);
             }
         }
-        let around = bodies.into_values().filter(|body| body.contains(one) && body.contains(other));
+        bodies
+    }
+
+    /// The smallest loop with both nodes in it, if any.
+    #[must_use]
+    pub fn innermost_loop(&self, one: NodeId, other: NodeId) -> Option<Set<NodeId>> {
+        let around = self.loops().into_values().filter(|body| body.contains(one) && body.contains(other));
         around.min_by_key(Set::len)
     }
 

@@ -31,11 +31,13 @@ pub mod joint;
 pub mod constraint;
 
 pub mod operation;
+pub mod optimize;
 pub mod placement;
 
 pub mod order;
 
 pub mod hoist;
+pub mod lift;
 pub mod resolve;
 
 pub mod emit;
@@ -47,5 +49,6 @@ pub mod pipeline;
 
 pub use budget::Budget;
 pub use correlate::Thresholds;
+pub use optimize::{Optimization, Optimizations};
 pub use pipeline::{Config, Inferred, Reads, check_plan, infer};
 pub use statistics::Statistics;

@@ -11,7 +11,7 @@
 //! - A hold from which a stronger acquisition may be reached begins in U and is never degraded, so two
 //!   upgraders never wait for each other.
 //!
-//! Not handled: lifting acquisitions out of loops.
+//! `optimize` says which of this can be turned off. Not here: lifting acquisitions out of loops (`lift`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +20,7 @@ use model::pair::Mode;
 
 use crate::constraint::{ConstraintId, Constraints};
 use crate::flow::Flow;
+use crate::optimize::{Optimization, Optimizations};
 use crate::sets::Set;
 
 /// What one function and variable need.
@@ -33,6 +34,8 @@ pub struct Demand<'a> {
     pub accesses: &'a BTreeMap<NodeId, Mode>,
     /// The strongest mode in which each call may acquire the lock.
     pub calls: &'a BTreeMap<NodeId, Mode>,
+    /// What may be left out.
+    pub optimizations: Optimizations,
 }
 
 /// Why a node acquires.
@@ -95,6 +98,8 @@ pub struct Placement {
     pub joined: BTreeSet<NodeId>,
     /// Labels that begin in U.
     pub updates: BTreeSet<NodeId>,
+    /// Releases that the paper's rule would place and that can meet no hold: edge and label.
+    pub left_out: BTreeSet<(NodeId, NodeId, NodeId)>,
 }
 
 /// Places the operations. `updates` are labels already known to be upgraded from elsewhere.
@@ -151,6 +156,9 @@ fn settle(demand: &Demand<'_>, updates: &BTreeSet<NodeId>) -> Placement {
         }
     }
     placement = solve(demand, &decisions, updates);
+    if !demand.optimizations.has(Optimization::Acquisitions) {
+        return placement;
+    }
     for (&node, acquire) in &heads {
         if is_held(&placement, node, acquire.mode) {
             decisions.acquires.remove(&node);
@@ -214,7 +222,29 @@ fn solve(demand: &Demand<'_>, decisions: &Decisions, updates: &BTreeSet<NodeId>)
             placement.edges.insert((from, to), kept);
         }
     }
+    leave_out_redundant(demand, &mut placement);
     placement
+}
+
+/// Takes note of the releases that the rule of the paper (*INRelease*) would place beyond those that are needed, or places them. A
+/// release of a label with which the lock cannot be held does nothing, so either is right. Where the label's hold stays for another constraint
+/// there is nothing to place: the paper's operations name a mode as well, ours do not.
+fn leave_out_redundant(demand: &Demand<'_>, placement: &mut Placement) {
+    for constraint in demand.constraints.list.iter().filter(|constraint| placement.acquires.contains_key(&constraint.head)) {
+        for from in demand.flow.nodes().filter(|&node| constraint.covers(node) && demand.flow.is_reachable(node)) {
+            let held = |label| placement.running.get(&from).is_some_and(|holds| holds.labels.contains_key(&label));
+            if held(constraint.head) {
+                continue;
+            }
+            let ends = demand.flow.successors(from).iter().filter(|&&to| !constraint.carries(from, to));
+            placement.left_out.extend(ends.map(|&to| (from, to, constraint.head)));
+        }
+    }
+    if !demand.optimizations.has(Optimization::Releases) {
+        for (from, to, label) in core::mem::take(&mut placement.left_out) {
+            placement.edges.entry((from, to)).or_default().insert(label, EdgeAction::Release);
+        }
+    }
 }
 
 /// The obligations of each label while a node runs, from those on arrival.

@@ -19,6 +19,7 @@ use crate::exposure::Exposure;
 use crate::flow::Flow;
 use crate::indirect::resolved;
 use crate::joint;
+use crate::optimize::Optimizations;
 use crate::order::OrderFacts;
 use crate::placement::Placements;
 use crate::points_to::PointsTo;
@@ -42,6 +43,8 @@ pub struct Config {
     pub budget: Budget,
     /// When variables count as correlated.
     pub correlation: Thresholds,
+    /// What placing may save.
+    pub optimizations: Optimizations,
 }
 
 /// What to keep of an EXCLUSIVE pair over which the variable is only read.
@@ -56,7 +59,14 @@ pub enum Reads {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { support: 1, reads: Reads::Shared, hoists: 64, budget: Budget::default(), correlation: Thresholds::default() }
+        Self {
+            support: 1,
+            reads: Reads::Shared,
+            hoists: 64,
+            budget: Budget::default(),
+            correlation: Thresholds::default(),
+            optimizations: Optimizations::default(),
+        }
     }
 }
 
@@ -123,6 +133,7 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let resolution = resolve(&facts, &order_facts, &admission.pairs, config);
     admission.give_up(&facts, &resolution.refused);
     let mut plan = emit::plan(&facts, &admission, &resolution.placements, &resolution.order, build);
+    plan.savings.clone_from(&resolution.savings);
     let statistics = Statistics::of(&facts, &admission, &resolution, &plan, locks.names.len());
     let mut findings = findings(&facts, &admission);
     findings.extend(correlated.left);

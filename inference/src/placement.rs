@@ -13,6 +13,7 @@ use crate::admit::AdmittedPair;
 use crate::constraint::Constraints;
 use crate::flow::Flow;
 use crate::operation::{Demand, Placement, place};
+use crate::optimize::Optimizations;
 use crate::reach::{Reach, Slot};
 use crate::summary::Calls;
 
@@ -26,6 +27,8 @@ pub struct Placements {
     pub constraints: BTreeMap<Spot, Constraints>,
     /// Operations where there are any.
     pub spots: BTreeMap<Spot, Placement>,
+    /// What they may leave out.
+    pub optimizations: Optimizations,
 }
 
 impl Placements {
@@ -110,7 +113,8 @@ fn placed(
     let covers_calls = !constraints.list.is_empty();
     let modes = calls.of_function(function).filter(|(_, callees)| covers_calls && is_strong(reach, callees, variable));
     let modes = modes.map(|(node, _)| (node, Mode::X)).collect();
-    let demand = Demand { flow: &flows[function.index()], constraints, accesses: demands.get(&spot).unwrap_or(&none), calls: &modes };
+    let accesses = demands.get(&spot).unwrap_or(&none);
+    let demand = Demand { flow: &flows[function.index()], constraints, accesses, calls: &modes, optimizations: placements.optimizations };
     let known = placements.spots.get(&spot).map(|placement| placement.updates.clone()).unwrap_or_default();
     place(&demand, &known)
 }

@@ -9,16 +9,21 @@
 //! begins again without them. Locks are never merged: a merged lock is held over both regions and taken at every access of either
 //! variable, and where hoisting fails because of a wait or a program lock it fails for the merged lock as well.
 //! Cycles of program locks alone are reported and left as they are.
+//!
+//! In the end acquisitions are lifted out of loops (`lift`), as far as that closes no cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::ids::{FunctionId, NodeId, VariableId};
 use model::pair::Mode;
+use model::plan::Saving;
 
 use crate::admit::{AdmittedPair, Facts};
 use crate::constraint::Constraints;
 use crate::hoist::{Stuck, hoists, stuck_at, takes_part, too_dear, violates};
+use crate::lift::{Lift, lifts};
 use crate::operation::EdgeAction;
+use crate::optimize::{Counts, Optimization, savings};
 use crate::order::{Detail, Heat, LockKey, Order, OrderFacts, OrderGraph, Rank, Spans, Tangle, rank};
 use crate::pipeline::Config;
 use crate::placement::{Placements, Spot, constraints, place_all, remove};
@@ -45,6 +50,8 @@ pub struct Resolution {
     pub program_cycles: Vec<BTreeSet<ProgramLockId>>,
     /// Locks, injected and program ones, that may be on one cycle as far as the skeleton of the order tells; how many there are.
     pub tangled: usize,
+    /// What optimizations saved.
+    pub savings: Vec<Saving>,
 }
 
 /// Why an attempt has to begin again with fewer pairs.
@@ -79,7 +86,7 @@ pub fn resolve(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, pairs: &[Admitte
     for pair in pairs {
         by_variable.entry(pair.variable).or_default().push(pair.clone());
     }
-    let placements = Placements::default();
+    let placements = Placements { optimizations: config.optimizations, ..Placements::default() };
     let mut state = State {
         facts,
         order: Order::of(order_facts, &placements),
@@ -97,6 +104,7 @@ pub fn resolve(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, pairs: &[Admitte
         let degrades_before = state.degrades();
         match state.attempt(config) {
             Ok((rank, tangled)) => {
+                let savings = state.optimize(&rank, config);
                 let mut order: Vec<VariableId> = rank.keys().copied().filter(|variable| state.pairs.contains_key(variable)).collect();
                 order.sort_by_key(|variable| rank[variable]);
                 let program_cycles = state.program_cycles(&rank);
@@ -109,6 +117,7 @@ pub fn resolve(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, pairs: &[Admitte
                     degrades_before,
                     program_cycles,
                     tangled,
+                    savings,
                     placements: state.placements,
                 };
             }
@@ -191,7 +200,7 @@ impl State<'_> {
             let mut changed: BTreeSet<Spot> = BTreeSet::new();
             for (spot, constraint) in found {
                 let list = self.placements.constraints.entry(spot).or_insert_with(|| Constraints::new(spot.1, spot.0));
-                if list.add_hoist(constraint) {
+                if list.add(constraint) {
                     *self.added.entry(spot.0).or_default() += 1;
                     changed.insert(spot);
                 }
@@ -201,13 +210,71 @@ impl State<'_> {
                 let why = "an earlier acquisition leaves the cycle in place".to_owned();
                 return Err(Setback::Stuck(culprit.into_iter().map(|variable| stuck_at(&graph, &cycles, variable, why.clone())).collect()));
             }
-            let variables: BTreeSet<VariableId> = changed.iter().map(|spot| spot.0).collect();
-            place_all(self.facts.flows, self.facts.calls, &mut self.placements, &self.demands, &changed);
-            // Placing may have upgraded the same locks elsewhere.
-            let functions =
-                variables.iter().flat_map(|&variable| self.placements.of_variable(variable).map(|(function, _)| function)).collect();
-            self.order.look_at(&self.placements, &functions);
+            self.place_again(&changed);
         }
+    }
+
+    /// Lifts what can be lifted, and counts what all optimizations saved.
+    fn optimize(&mut self, rank: &Rank, config: &Config) -> Vec<Saving> {
+        let counts = Counts::of(self.facts.evidence);
+        let mut all = savings(self.facts.program, &counts, &self.placements);
+        let mut loops = Saving { optimization: Optimization::Loops.to_string(), operations: 0, executions: 0 };
+        if config.optimizations.has(Optimization::Loops) {
+            let before = self.operations();
+            loops.executions = self.lift(lifts(self.facts, &counts, &self.placements), rank);
+            loops.operations = before.saturating_sub(self.operations()) as u64;
+        }
+        all.push(loops);
+        all
+    }
+
+    /// Lifts, and takes back what would close a cycle of waits until there is none; how many executions that saved.
+    fn lift(&mut self, mut lifts: Vec<Lift>, rank: &Rank) -> u64 {
+        let before = self.placements.clone();
+        while !lifts.is_empty() {
+            let changed: BTreeSet<Spot> = lifts.iter().map(|lift| lift.spot).collect();
+            for lift in &lifts {
+                let (variable, function) = lift.spot;
+                let list = self.placements.constraints.entry(lift.spot).or_insert_with(|| Constraints::new(function, variable));
+                for constraint in &lift.constraints {
+                    list.add(constraint.clone());
+                }
+            }
+            self.place_again(&changed);
+            let tangles = ours(&self.order.tangles(&self.placements, Some(rank)));
+            let waiting: BTreeSet<VariableId> = match self.detail(Some(rank), &tangles) {
+                Ok(graph) => {
+                    let cycles = graph.cycles().into_iter().filter(|cycle| cycle.iter().any(takes_part));
+                    let locks = cycles.flatten().flat_map(|edge| [edge.held, edge.acquired]);
+                    locks.filter_map(|lock| if let LockKey::Injected(variable) = lock { Some(variable) } else { None }).collect()
+                }
+                Err(_) => tangles.iter().flat_map(Tangle::variables).collect(),
+            };
+            if waiting.is_empty() {
+                return lifts.iter().map(|lift| lift.executions).sum();
+            }
+            let guilty = |lift: &Lift| waiting.contains(&lift.spot.0);
+            // Where none of the locks on the cycle was lifted, some that was has had another's mode changed.
+            let all = !lifts.iter().any(guilty);
+            lifts.retain(|lift| !all && !guilty(lift));
+            self.placements = before.clone();
+            self.look_again(&changed);
+        }
+        0
+    }
+
+    /// Places spots anew, with what follows from them.
+    fn place_again(&mut self, changed: &BTreeSet<Spot>) {
+        place_all(self.facts.flows, self.facts.calls, &mut self.placements, &self.demands, changed);
+        self.look_again(changed);
+    }
+
+    /// Looks at all functions of the locks of these spots: placing may have upgraded them elsewhere.
+    fn look_again(&mut self, changed: &BTreeSet<Spot>) {
+        let variables: BTreeSet<VariableId> = changed.iter().map(|spot| spot.0).collect();
+        let functions =
+            variables.iter().flat_map(|&variable| self.placements.of_variable(variable).map(|(function, _)| function)).collect();
+        self.order.look_at(&self.placements, &functions);
     }
 
     /// The full graph of some tangles, or which pairs to give up since it is too large.

@@ -61,8 +61,10 @@ impl Statistics {
         let (regions, nodes) = regions(resolution);
         row(REGIONS, regions.to_string());
         row(MEAN_REGION, format!("{}.{}", nodes / regions.max(1), nodes * 10 / regions.max(1) % 10));
-        let joined: usize = resolution.placements.spots.values().map(|placement| placement.joined.len()).sum();
-        row("acquisitions left out as redundant", joined.to_string());
+        for saving in &resolution.savings {
+            let value = format!("{} operations, {} executions a run", saving.operations, saving.executions);
+            row(&format!("saved by optimization '{}'", saving.optimization), value);
+        }
         row("acquisitions added by deadlock resolution", resolution.hoists.to_string());
         row("pairs given up by deadlock resolution", resolution.refused.len().to_string());
         row("locks tangled before modes are looked at", resolution.tangled.to_string());

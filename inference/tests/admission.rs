@@ -110,7 +110,7 @@ fn a_loop_that_counts_is_held_around_and_left_released() {
            4: return
          pair f 2 3 X
          pair f 3 2 X",
-        &["f before 2: x acquire X", "f 1->4: x release 2"],
+        &["f before 0: x acquire X", "f 1->4: x release 0"],
     );
 }
 

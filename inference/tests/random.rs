@@ -5,7 +5,7 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use inference::{Config, Reads};
+use inference::{Config, Optimization, Reads};
 use model::ids::{Label, LockId, NodeId, RunId};
 use model::pair::Mode;
 use model::plan::{Action, At, Operation, Plan};
@@ -132,9 +132,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn hardened_programs_keep_their_pairs_and_do_not_deadlock(text in cases()) {
+    fn hardened_programs_keep_their_pairs_and_do_not_deadlock(text in cases(), off in prop::sample::subsequence(&Optimization::ALL, 0..=3)) {
         let case = parse(&text);
-        let inferred = support::infer(&case);
+        let inferred = support::infer_without(&case, &off);
         prop_assert!(inferred.certificate.checked, "{text}\n{:?}", inferred.certificate.wrong);
         for starts in [[0, 0], [0, 1], [1, 1]] {
             let Some(before) = explore(&case.program, &Plan::default(), &[], &starts, 20_000) else { continue };

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::ids::{FunctionKey, LockId, NodeId};
-use crate::plan::{At, PlannedPair, Refused};
+use crate::plan::{At, PlannedPair, Refused, Saving};
 
 /// The version of the certificate's form.
 pub const CERTIFICATE_SCHEMA: u32 = 1;
@@ -31,6 +31,9 @@ pub struct Certificate {
     pub locks: Vec<Grounds>,
     /// Pairs that were seen but get no lock, and why.
     pub refused: Vec<Refused>,
+    /// What each optimization saved.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub savings: Vec<Saving>,
     /// What is wrong with the plan.
     pub wrong: Vec<Finding>,
     /// What the plan leaves open though nothing is wrong with it.
@@ -169,6 +172,13 @@ impl fmt::Display for Certificate {
         }
         for pair in &self.refused {
             writeln!(f, "    {} {} .. {}: seen {}: {}", pair.variable, pair.from, pair.to, pair.seen, pair.why)?;
+        }
+        if !self.savings.is_empty() {
+            writeln!(f, "\nsaved by optimizations")?;
+        }
+        for saving in &self.savings {
+            let (operations, executions) = (saving.operations, saving.executions);
+            writeln!(f, "    {}: {operations} operations, which would run {executions} times a run", saving.optimization)?;
         }
         self.limits.iter().try_for_each(|limit| writeln!(f, "note: {limit}"))
     }

@@ -25,6 +25,21 @@ pub struct Plan {
     /// Pairs that were seen but get no lock, and why.
     #[cfg_attr(feature = "serde", serde(default, rename = "refused"))]
     pub refused: Vec<Refused>,
+    /// What each optimization saved; for people.
+    #[cfg_attr(feature = "serde", serde(default, rename = "saving"))]
+    pub savings: Vec<Saving>,
+}
+
+/// What one optimization of the locks' placement saved.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
+pub struct Saving {
+    /// Its name, by which it is turned off.
+    pub optimization: String,
+    /// Operations that the plan would have besides.
+    pub operations: u64,
+    /// How many operations more would run in each profiled run, as far as counts of accesses tell.
+    pub executions: u64,
 }
 
 /// The version of the plan's form that this crate reads and writes.

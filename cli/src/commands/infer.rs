@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use inference::{Budget, Config, Inferred};
+use inference::{Budget, Config, Inferred, Optimization, Optimizations};
 use model::ids::SiteKey;
 use model::pair::Atomicity;
 use model::plan::{Lock, Plan};
@@ -52,6 +52,9 @@ pub(crate) struct Choices {
     /// Leave out a lock that would need more operations than this share of all accesses, in per cent
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = percent)]
     budget: f64,
+    /// Turn an optimization of the placed locks off: releases, acquisitions or loops
+    #[arg(long = "no-opt", value_name = "NAME")]
+    no_opt: Vec<Optimization>,
     #[command(flatten)]
     correlation: correlation::SetChoices,
 }
@@ -65,7 +68,8 @@ impl Choices {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 10000, as the parser makes sure")]
     pub(crate) fn config(&self) -> Config {
         let budget = Budget { per_mille: (self.budget * 10.0).round() as u64, ..Budget::default() };
-        Config { support: self.support, budget, correlation: self.correlation.thresholds(), ..Config::default() }
+        let optimizations = Optimizations::default().without(self.no_opt.iter().copied());
+        Config { support: self.support, budget, correlation: self.correlation.thresholds(), optimizations, ..Config::default() }
     }
 }
 

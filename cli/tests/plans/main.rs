@@ -82,7 +82,7 @@ fn plan(program: &Program, build: &str, source: &str) -> Plan {
         let id = LockId(id);
         Lock { id, enabled: true, variable: format!("variable{}", id.0), cost: 0, pairs: Vec::new(), operations }
     };
-    Plan { schema: PLAN_SCHEMA, build: build.to_owned(), locks: locks.into_iter().map(lock).collect(), refused: Vec::new() }
+    Plan { schema: PLAN_SCHEMA, build: build.to_owned(), locks: locks.into_iter().map(lock).collect(), ..Plan::default() }
 }
 
 fn first_at(program: &Program, line: u32) -> Option<(&Function, NodeId)> {

@@ -83,6 +83,7 @@ pub fn judge(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Ve
         order: order.rungs.iter().map(|(locks, why)| rung(plan, &effects, locks, *why)).collect(),
         locks: plan.locks.iter().filter(|lock| lock.enabled).map(grounds).collect(),
         refused: plan.refused.clone(),
+        savings: plan.savings.clone(),
         wrong,
         limits,
     };

@@ -9,6 +9,7 @@
 //! together foo 2 bar 3        seen on one address
 //! ordered foo 2               never met a concurrent access of another thread
 //! unrun foo 2                 never ran
+//! ran foo 2 500               how often it ran, instead of ten times
 //! same *p x                   may be the same memory, as pointers of the first function tell
 //! ```
 //! Places: `x` a global, `x[]` an element, `T.8` a field, `*p` a pointer. Nodes: `read` `write` `update` `atomic` P, `copy` P Q, `call` F,
@@ -20,7 +21,7 @@ pub(crate) mod paths;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use inference::{Config, Reads};
+use inference::{Config, Optimization, Optimizations, Reads};
 use model::external::{Blocking, SyncOp};
 use model::ids::{FunctionId, FunctionKey, NodeId, PointerId, SiteKey, fnv1a};
 use model::pair::{Atomicity, Rw};
@@ -111,7 +112,7 @@ pub(crate) fn parse(text: &str) -> Case {
         match words[..] {
             ["fn", name] => functions.push((name.to_owned(), BTreeMap::new(), None)),
             ["same", ref places @ ..] => same.push(places.iter().map(|text| place(text)).collect::<Vec<_>>()),
-            ["pair" | "held" | "together" | "ordered" | "unrun", ..] => later.push(words),
+            ["pair" | "held" | "together" | "ordered" | "unrun" | "ran", ..] => later.push(words),
             _ => {
                 let (number, rest) = line.split_once(':').unwrap_or_else(|| panic!("not a line of a case: {line}"));
                 let (what, to) = rest.split_once("->").unwrap_or((rest, ""));
@@ -199,6 +200,9 @@ fn observe(words: &[&str], evidence: &mut Evidence) {
         ["ordered", f, n] => {
             evidence.sites.get_mut(&site(f, number(n))).expect("a site that accesses memory").concurrent = false;
         }
+        ["ran", f, n, count] => {
+            evidence.sites.get_mut(&site(f, number(n))).expect("a site that accesses memory").seen = u64::from(number(count));
+        }
         ["unrun", f, n] => {
             evidence.sites.remove(&site(f, number(n))).expect("a site that accesses memory");
         }
@@ -252,7 +256,13 @@ pub(crate) fn infer_checked(case: &Case) -> inference::Inferred {
 
 /// Infers what the paper would: EXCLUSIVE pairs of reads stay exclusive.
 pub(crate) fn infer(case: &Case) -> inference::Inferred {
-    inference::infer(&case.program, &case.evidence, "test", &Config { reads: Reads::AsSeen, ..Config::default() })
+    infer_without(case, &[])
+}
+
+/// The same without some optimizations.
+pub(crate) fn infer_without(case: &Case, off: &[Optimization]) -> inference::Inferred {
+    let optimizations = Optimizations::default().without(off.iter().copied());
+    inference::infer(&case.program, &case.evidence, "test", &Config { reads: Reads::AsSeen, optimizations, ..Config::default() })
 }
 
 /// The `lc` set of every node of a function for the variable whose name is given, strongest first and NONE as `N`: `4: X(2,12) R(2,7) N`.

@@ -45,7 +45,7 @@ fn plan(text: &str, bitcode: &[u8]) -> Plan {
         locks.entry(words[0].trim_start_matches("lock").parse().expect("a number")).or_default().push(operation);
     }
     let lock = |(id, operations)| Lock { id: LockId(id), enabled: true, variable: format!("v{id}"), cost: 0, pairs: vec![], operations };
-    Plan { schema: PLAN_SCHEMA, build: String::new(), locks: locks.into_iter().map(lock).collect(), refused: vec![] }
+    Plan { schema: PLAN_SCHEMA, build: String::new(), locks: locks.into_iter().map(lock).collect(), ..Plan::default() }
 }
 
 /// Compiles a file as `atomfix cc` makes bitcode.

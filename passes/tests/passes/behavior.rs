@@ -159,7 +159,7 @@ fn dense_plan(module: &Module) -> Plan {
         }
     }
     let lock = Lock { id: LockId(0), enabled: true, variable: "everything".to_owned(), cost: 0, pairs: vec![], operations };
-    Plan { schema: PLAN_SCHEMA, build: String::new(), locks: vec![lock], refused: vec![] }
+    Plan { schema: PLAN_SCHEMA, build: String::new(), locks: vec![lock], ..Plan::default() }
 }
 
 #[test]

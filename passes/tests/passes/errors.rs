@@ -13,7 +13,7 @@ const PROGRAM: &str = "int x; int f(int n) { if (n) x = 1; return x; }\n\
 fn planned(function: FunctionKey, at: At, id: LockId) -> Plan {
     let operations = vec![Operation { function, at, action: Action::Acquire(Mode::X, Label(0)), source: String::new() }];
     let lock = Lock { id, enabled: true, variable: "x".to_owned(), cost: 0, pairs: vec![], operations };
-    Plan { schema: PLAN_SCHEMA, build: String::new(), locks: vec![lock], refused: vec![] }
+    Plan { schema: PLAN_SCHEMA, build: String::new(), locks: vec![lock], ..Plan::default() }
 }
 
 fn apply(bitcode: &[u8], plan: &Plan) -> Result<Transformed, PassError> {

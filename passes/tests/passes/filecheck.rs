@@ -81,5 +81,5 @@ fn plan(text: &str, bitcode: &[u8]) -> Plan {
         locks.entry(lock).or_default().push(Operation { function, at, action, source: String::new() });
     }
     let lock = |(id, operations)| Lock { id: LockId(id), enabled: true, variable: format!("v{id}"), cost: 0, pairs: vec![], operations };
-    Plan { schema: PLAN_SCHEMA, build: String::new(), locks: locks.into_iter().map(lock).collect(), refused: vec![] }
+    Plan { schema: PLAN_SCHEMA, build: String::new(), locks: locks.into_iter().map(lock).collect(), ..Plan::default() }
 }

@@ -4,6 +4,7 @@
 //! A program says in comments where its plan acquires: `//@ acquire X lock0 l1` stands before what the line does first, and the release
 //! before every return of the function. It is run with an argument, which makes its threads meet where it hurts.
 
+mod libraries;
 mod size;
 
 use std::collections::BTreeMap;
@@ -47,9 +48,10 @@ fn run(folder: &Path, program: &str, arguments: &[&str], environment: &[(&str, &
     (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
 
-fn compile(folder: &Path, source: &str) -> Door {
+fn compile(folder: &Path, source: &str, more: &[&str]) -> Door {
     fs::write(folder.join("app.c"), source).expect("a writable folder");
-    let (code, _, errors) = run(folder, env!("CARGO_BIN_EXE_atomfix"), &["cc", "-O1", "-g", "-pthread", "app.c", "-o", "app"], &[]);
+    let arguments = [&["cc", "-O1", "-g", "-pthread", "app.c", "-o", "app"], more].concat();
+    let (code, _, errors) = run(folder, env!("CARGO_BIN_EXE_atomfix"), &arguments, &[]);
     assert_eq!(code, 0, "{errors}");
     Door::open(&folder.join("app"), archive()).expect("a captured program")
 }
@@ -98,7 +100,7 @@ fn first_at(program: &Program, line: u32) -> Option<(&Function, NodeId)> {
 fn check(body: &str, cause: &str, said: &str) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let source = format!("{HEAD}{body}");
-    let door = compile(folder.path(), &source);
+    let door = compile(folder.path(), &source, &[]);
     let plan = plan(&door.program, door.build(), &source);
     door.harden(&plan, &folder.path().join("app.hard")).expect("it can be injected");
     let options = "stats=1:log=log:inspect_ms=20";

@@ -54,7 +54,7 @@ fn facts(program: &Path) -> (u64, BTreeSet<String>, BTreeSet<String>) {
 fn a_hardened_program_has_at_most_64_kib_of_code_more_without_formatting_or_allocator() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let source = format!("{HEAD}{BODY}");
-    let door = compile(folder.path(), &source);
+    let door = compile(folder.path(), &source, &[]);
     let hardened = folder.path().join("app.hard");
     door.harden(&plan(&door.program, door.build(), &source), &hardened).expect("it can be injected");
     let (before, _, taken_before) = facts(&folder.path().join("app"));

@@ -27,6 +27,7 @@ mod members;
 mod open;
 mod record;
 mod relink;
+mod version_script;
 
 pub use error::CaptureError;
 pub use open::{Capture, Unit, open};

@@ -5,24 +5,25 @@
 //! before the first input of the user's, so that the runtime's functions win over those of every library behind it. The
 //! output appears whole or not at all.
 //!
-//! A runtime archive is linked whether or not something refers to it: its global symbols, that is, hooks and
-//! interposed functions, are named by `-u`.
+//! The objects of a runtime archive are linked whether or not something refers to them, and their global symbols, that is, hooks and
+//! interposed functions, are roots (`-u`). Shared libraries have to meet what is interposed, also those that are opened later:
+//! linkers export what a library defines too, unless they are told not to. So the objects are not handed over as an archive, which
+//! `--exclude-libs` would hide, and `version_script` adds the symbols to what hides them.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use object::read::archive::ArchiveFile;
-use object::{Object, ObjectSymbol};
 use rayon::prelude::*;
 use tempfile::NamedTempFile;
 
 use super::open::{Capture, Part, Piece};
 use super::record::{Giver, Hardened, LINK_SECTION, OBJECTS_SECTION};
 use super::toolchain::{self, Tool};
-use super::{CaptureError, command, link_arguments, section};
+use super::{CaptureError, command, link_arguments, members, section, version_script};
 
 /// What to link anew.
 #[derive(Clone, Debug)]
@@ -51,9 +52,11 @@ pub fn relink(capture: &Capture, relink: &Relink) -> Result<(), CaptureError> {
     let extra = compile_extras(relink, &clang, temporary.path())?;
     let replaced = replacements(capture, &objects, temporary.path())?;
     let program = temporary.path().join("program");
-    let added = added(relink, &extra)?;
+    let runtime = runtime(&relink.archives, temporary.path())?;
+    let mut line = arguments(capture, replaced, &added(relink, &extra, &runtime));
+    version_script::open_up(&mut line, capture, &runtime.interposed(), temporary.path())?;
     let mut linker = Command::new(&capture.record.linker);
-    linker.current_dir(&capture.record.folder).args(arguments(capture, replaced, &added)).arg("-o").arg(&program);
+    linker.current_dir(&capture.record.folder).args(line).arg("-o").arg(&program);
     command::run(&mut linker, &capture.record.linker.display().to_string(), &relink.out.display().to_string())?;
     if let Some(hardened) = &relink.hardened {
         record(capture, hardened, &program)?;
@@ -180,8 +183,40 @@ fn archive(path: &Path, members: &[PathBuf], origin: &str) -> Result<(), Capture
     command::run(Command::new(&ar).arg("s").arg(path), "llvm-ar", origin)
 }
 
+/// What runtime archives hold.
+#[derive(Default)]
+struct Runtime {
+    objects: Vec<PathBuf>,
+    /// The symbols that they define for others.
+    doors: BTreeSet<String>,
+}
+
+impl Runtime {
+    /// Functions that stand in front of a library's: the others are hooks, which only transformed modules call.
+    fn interposed(&self) -> BTreeSet<String> {
+        self.doors.iter().filter(|symbol| !symbol.starts_with("__atomfix_")).cloned().collect()
+    }
+}
+
+/// The objects of the archives, as files.
+fn runtime(archives: &[PathBuf], folder: &Path) -> Result<Runtime, CaptureError> {
+    let mut runtime = Runtime::default();
+    for path in archives {
+        let damaged = |why: String| CaptureError::DamagedInput { origin: path.display().to_string(), why };
+        let content = fs::read(path).map_err(|source| CaptureError::Read { path: path.to_owned(), source })?;
+        for member in members::read(path, &content).map_err(damaged)? {
+            let object = object::File::parse(&*member.content).map_err(|error| damaged(error.to_string()))?;
+            runtime.doors.extend(version_script::defined(&object));
+            let object = fresh(folder, &format!("runtime{}", runtime.objects.len()), &member.name)?;
+            store(&object, &member.content)?;
+            runtime.objects.push(object);
+        }
+    }
+    Ok(runtime)
+}
+
 /// The linker's arguments for what is added.
-fn added(relink: &Relink, extra: &[PathBuf]) -> Result<Vec<String>, CaptureError> {
+fn added(relink: &Relink, extra: &[PathBuf], runtime: &Runtime) -> Vec<String> {
     let mut added: Vec<String> = extra.iter().map(|path| path.display().to_string()).collect();
     for argument in &relink.link_args {
         match argument.strip_prefix("-Wl,") {
@@ -189,33 +224,9 @@ fn added(relink: &Relink, extra: &[PathBuf]) -> Result<Vec<String>, CaptureError
             None => added.push(argument.clone()),
         }
     }
-    for path in &relink.archives {
-        for symbol in doors(path)? {
-            added.extend(["-u".to_owned(), symbol]);
-        }
-    }
-    for path in &relink.archives {
-        let path = std::path::absolute(path).map_err(|source| CaptureError::Read { path: path.clone(), source })?;
-        added.push(path.display().to_string());
-    }
-    Ok(added)
-}
-
-/// The symbols that a runtime archive defines for others.
-fn doors(path: &Path) -> Result<Vec<String>, CaptureError> {
-    let content = fs::read(path).map_err(|source| CaptureError::Read { path: path.to_owned(), source })?;
-    let damaged = |error: object::Error| CaptureError::DamagedInput { origin: path.display().to_string(), why: error.to_string() };
-    let archive = ArchiveFile::parse(&*content).map_err(damaged)?;
-    let mut doors = Vec::new();
-    for member in archive.members() {
-        let data = member.map_err(damaged)?.data(&*content).map_err(damaged)?;
-        let object = object::File::parse(data).map_err(damaged)?;
-        let defined = object.symbols().filter(|symbol| symbol.is_global() && !symbol.is_undefined());
-        doors.extend(defined.filter_map(|symbol| symbol.name().ok().map(str::to_owned)));
-    }
-    doors.sort();
-    doors.dedup();
-    Ok(doors)
+    added.extend(runtime.doors.iter().flat_map(|symbol| ["-u".to_owned(), symbol.clone()]));
+    added.extend(runtime.objects.iter().map(|path| path.display().to_string()));
+    added
 }
 
 fn arguments(capture: &Capture, replaced: Vec<Option<PathBuf>>, added: &[String]) -> Vec<String> {

@@ -1,9 +1,8 @@
-// A library that is opened while a region is held, whose constructor runs threads that need other locks; its waits are seen because
+// A library that is opened while a region is held; its waits are seen because
 // the program exports the functions that stand in front of libc's.
 // languages: c c++
 // stats: meet=1 condition=1
 // library: libopened.c
-// flags: -rdynamic
 #include <dlfcn.h>
 #include "hooks.h"
 static volatile int go;

@@ -8,9 +8,9 @@
 //!
 //! Then it has up to eight slots in blocks of two, each slot 8 + 4 bytes:
 //!
-//! | bits | 0-7 | 8-19 | 20-53 | 54-63 | 64-85 | 86 | 87 |
+//! | bits | 0-7 | 8-19 | 20-53 | 54-63 | 64-85 | 86-87 | 88-95 |
 //! |---|---|---|---|---|---|---|---|
-//! | content | bytes of the word | thread | serial | locks held | site | remote read since | remote write since |
+//! | content | bytes of the word | thread | serial | locks held, lower bits | site | remote read, write since | locks held, upper bits |
 //!
 //! A slot without bytes is free. Invariant: among one thread's slots each byte is in at most one, so neighboring fields in
 //! one word stay apart. When slots run out the oldest is forgotten, and counted by the caller.
@@ -20,6 +20,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use model::pair::Atomicity;
 
 use crate::frame::Serial;
+use crate::held::HeldSet;
 use crate::table::SiteIndex;
 
 /// Some of the eight bytes of a word, as bits.
@@ -55,27 +56,6 @@ impl ThreadNumber {
     pub(crate) const COUNT: usize = 1 << 12;
 }
 
-/// The locks held at an access, a bit each (several share one): enough to see that two accesses had none in common.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LockBits(u16);
-
-impl LockBits {
-    const BITS: u32 = 10;
-    /// Not known: any.
-    pub(crate) const ANY: Self = Self((1 << Self::BITS) - 1);
-
-    /// With one more lock, known by a number.
-    #[must_use]
-    pub(crate) fn with(self, lock: u32) -> Self {
-        Self(self.0 | 1 << (lock % Self::BITS))
-    }
-
-    /// Whether one lock may have been held at both.
-    pub(crate) fn meets(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-}
-
 /// An access as a cell remembers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Access {
@@ -94,7 +74,9 @@ pub(crate) enum Room {
 const SITE_BITS: u32 = SiteIndex::BITS;
 const SITE: u64 = (1 << SITE_BITS) - 1;
 const SERIAL: u64 = (1 << Serial::BITS) - 1;
-const _: () = assert!(8 + SITE_BITS + Serial::BITS == 64);
+/// Bits of the locks held that stand in the first word.
+const LOW_LOCKS: u32 = 10;
+const _: () = assert!(8 + SITE_BITS + Serial::BITS == 64 && SITE_BITS + 2 + HeldSet::BITS - LOW_LOCKS == 32);
 
 fn site(bits: u64) -> SiteIndex {
     SiteIndex((bits & SITE) as u32)
@@ -158,7 +140,7 @@ pub(crate) struct Slot {
     pub(crate) bytes: Mask,
     pub(crate) thread: ThreadNumber,
     pub(crate) access: Access,
-    pub(crate) locks: LockBits,
+    pub(crate) locks: HeldSet,
     /// The weakest that a pair from here can still be.
     pub(crate) since: Atomicity,
 }
@@ -170,26 +152,27 @@ pub(crate) struct SlotCell<'a>(pub(crate) &'a AtomicU64, pub(crate) &'a AtomicU3
 impl SlotCell<'_> {
     pub(crate) fn load(&self) -> Slot {
         let low = self.0.load(Ordering::Relaxed);
-        let high = u64::from(self.1.load(Ordering::Relaxed));
-        let since = match high >> SITE_BITS {
+        let high = self.1.load(Ordering::Relaxed);
+        let since = match high >> SITE_BITS & 3 {
             0 => Atomicity::Exclusive,
             1 => Atomicity::Read,
             _ => Atomicity::None,
         };
         let thread = ThreadNumber((low >> 8 & 0xfff) as u16);
-        let locks = LockBits((low >> 54) as u16);
-        Slot { bytes: mask(low), thread, access: Access { site: site(high), at: Serial::new(low >> 20 & SERIAL) }, locks, since }
+        let locks = HeldSet::new((low >> 54) as u32 | high >> (SITE_BITS + 2) << LOW_LOCKS);
+        Slot { bytes: mask(low), thread, access: Access { site: site(u64::from(high)), at: Serial::new(low >> 20 & SERIAL) }, locks, since }
     }
 
     pub(crate) fn store(&self, slot: Slot) {
-        let low = u64::from(slot.bytes.0) | u64::from(slot.thread.0) << 8 | slot.access.at.number() << 20 | u64::from(slot.locks.0) << 54;
+        let locks = slot.locks.number();
+        let low = u64::from(slot.bytes.0) | u64::from(slot.thread.0) << 8 | slot.access.at.number() << 20 | u64::from(locks) << 54;
         let since = match slot.since {
             Atomicity::Exclusive => 0,
             Atomicity::Read => 1,
             Atomicity::None => 2,
         };
         self.0.store(low, Ordering::Relaxed);
-        self.1.store(slot.access.site.0 | since << SITE_BITS, Ordering::Relaxed);
+        self.1.store(slot.access.site.0 | since << SITE_BITS | locks >> LOW_LOCKS << (SITE_BITS + 2), Ordering::Relaxed);
     }
 }
 
@@ -219,7 +202,7 @@ pub(crate) struct Now {
     pub(crate) bytes: Mask,
     pub(crate) thread: ThreadNumber,
     pub(crate) access: Access,
-    pub(crate) locks: LockBits,
+    pub(crate) locks: HeldSet,
     /// What a remote access of this kind leaves of a pair around it.
     pub(crate) leaves: Atomicity,
 }

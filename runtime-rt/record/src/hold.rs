@@ -6,7 +6,6 @@
 
 use model::recording::SET_LOCKS;
 
-use crate::cell::LockBits;
 use crate::frame::Serial;
 use crate::shadow::Address;
 use crate::table::LockIndex;
@@ -76,9 +75,9 @@ impl Holds {
         self.count == 0
     }
 
-    /// All of them, a bit each.
-    pub(crate) fn bits(&self) -> LockBits {
-        self.holds[..self.count].iter().fold(LockBits::default(), |bits, hold| bits.with(hold.name.0))
+    /// Every lock.
+    pub(crate) fn locks(&self) -> impl Iterator<Item = Address> + Clone {
+        self.holds[..self.count].iter().map(|hold| hold.lock)
     }
 
     /// Takes a lock (once more). `false` when there is no room to remember it.

@@ -17,6 +17,7 @@ extern crate std;
 
 mod cell;
 mod frame;
+mod held;
 mod hold;
 mod instance;
 mod made;

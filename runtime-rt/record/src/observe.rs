@@ -49,7 +49,8 @@ impl Findings for Observer<'_> {
     fn remote(&mut self, slot: &Slot) {
         self.recorder.edge(self.thread, slot.access.site, self.now.site);
         // Under one lock, order is by chance: the other thread could have had it first.
-        if slot.locks.meets(self.thread.lock_bits) || !self.thread.clock.covers(slot.thread, slot.access.at) {
+        let by_chance = || self.recorder.held.meet(slot.locks, self.thread.held_set);
+        if !self.thread.clock.covers(slot.thread, slot.access.at) || by_chance() {
             self.recorder.concurrent(slot.access.site);
             self.recorder.concurrent(self.now.site);
         }

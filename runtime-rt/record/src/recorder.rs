@@ -9,6 +9,7 @@ use model::recording::{Drop, RANGE_LIMIT, SITE_CONCURRENT, Section};
 
 use crate::cell::{Access, Mask, Now, Room, ThreadNumber, access_owned, access_shared, owned_accesses};
 use crate::frame::{Serial, StackAddress};
+use crate::held::HeldSets;
 use crate::hold::Names;
 use crate::made::Made;
 use crate::mapping::{Edge, Joint, Lock, Mapping, Pair, Set, Site};
@@ -34,6 +35,7 @@ pub(crate) struct Recorder {
     pub(crate) watch: Option<Watch>,
     pub(crate) shadow: Shadow,
     pub(crate) order: Order,
+    pub(crate) held: HeldSets,
     pub(crate) made: Made,
     pub(crate) pace: &'static Pace,
     /// The executable's data, in which locks have names.
@@ -57,6 +59,7 @@ impl Recorder {
             watch,
             shadow: Shadow::new()?,
             order: Order::new()?,
+            held: HeldSets::new()?,
             made: Made::new()?,
             pace,
             executable,
@@ -217,7 +220,7 @@ impl Recorder {
                 }
                 Held::Stripe(page, _) => {
                     let leaves = if observer.rw.writes() { Atomicity::None } else { Atomicity::Read };
-                    let now = Now { bytes, thread: observer.thread.number, access: observer.now, locks: observer.thread.lock_bits, leaves };
+                    let now = Now { bytes, thread: observer.thread.number, access: observer.now, locks: observer.thread.held_set, leaves };
                     let (touched, room) = access_shared(&mut self.shadow.slots(page, at), now, observer);
                     shared |= touched != Mask::NONE;
                     room
@@ -333,6 +336,9 @@ impl Recorder {
         self.pace.meet(function.0);
         if thread.frames.restart_if_exhausted() {
             self.drop_count(thread, Drop::SerialRestart);
+            if let Some(history) = self.shadow.history(thread.number) {
+                history.restart();
+            }
         }
         thread.frames.enter(frame, stack);
     }
@@ -415,6 +421,7 @@ impl Recorder {
             watch.instances.after_fork();
         }
         self.order.after_fork();
+        self.held.after_fork();
         self.pace.begin();
         self.pairs.clear_index();
         self.edges.clear_index();

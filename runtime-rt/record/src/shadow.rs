@@ -19,7 +19,8 @@ use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, 
 
 use model::pair::Atomicity;
 
-use crate::cell::{LockBits, Mask, OwnedWord, Slot, SlotCell, Slots, ThreadNumber, owned_accesses, put};
+use crate::cell::{Mask, OwnedWord, Slot, SlotCell, Slots, ThreadNumber, owned_accesses, put};
+use crate::held::{HeldSet, History};
 use crate::pool::Pool;
 use crate::starts::Starts;
 use crate::sys::{self, Barrier, Once, Spin, Zeroed};
@@ -97,6 +98,8 @@ pub(crate) struct Public {
     /// Whether it is in the recorder, or between the beginning and the end of an access. A signal handler that finds it set
     /// leaves the recorder alone: the interrupted code may hold a stripe.
     pub(crate) inside: AtomicU32,
+    /// What it held when.
+    history: History,
 }
 
 impl Public {
@@ -108,6 +111,7 @@ impl Public {
             waited: AtomicU32::new(0),
             last_call: AtomicU64::new(0),
             inside: AtomicU32::new(0),
+            history: History::new(),
         }
     }
 }
@@ -186,6 +190,11 @@ impl Shadow {
     /// Makes a thread known.
     pub(crate) fn add_thread(&self, number: ThreadNumber, public: &'static Public) {
         self.threads[usize::from(number.0)].set(Some(public));
+    }
+
+    /// What a thread held when.
+    pub(crate) fn history(&self, number: ThreadNumber) -> Option<&'static History> {
+        self.threads[usize::from(number.0)].get().map(|public| &public.history)
     }
 
     /// The page of an address, if anything is known of it.
@@ -282,10 +291,12 @@ impl Shadow {
         self.stop_owner(page, owner);
         page.shared[0].set(Some(first));
         if let (Some(block), Some(thread)) = (page.owned.get(), number(owner)) {
+            let history = self.history(thread);
             for (n, word) in block.0.iter().enumerate() {
                 let mut slots = WordSlots { shadow: self, page, word: n };
                 for (bytes, access) in owned_accesses(word) {
-                    put(&mut slots, Slot { bytes, thread, access, locks: LockBits::ANY, since: Atomicity::Exclusive });
+                    let locks = history.map_or(HeldSet::ANY, |history| history.at(access.at));
+                    put(&mut slots, Slot { bytes, thread, access, locks, since: Atomicity::Exclusive });
                 }
             }
             page.owned.set(None);

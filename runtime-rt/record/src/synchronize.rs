@@ -100,7 +100,13 @@ impl Recorder {
 
     fn update_held(&self, thread: &mut Thread) {
         let now = thread.frames.now();
-        thread.lock_bits = thread.holds.bits();
+        let set = self.held.set(thread.holds.locks());
+        if set != thread.held_set {
+            thread.held_set = set;
+            if let Some(history) = self.shadow.history(thread.number) {
+                history.note(now, set);
+            }
+        }
         thread.held = [Protects::Reads, Protects::Writes].map(|protects| self.set(&thread.holds.names_since(now, protects)));
     }
 

@@ -511,9 +511,22 @@ fn what_comes_after_the_handing_over_is_concurrent() {
 
 #[test]
 fn a_lock_that_only_one_of_them_holds_makes_nothing_concurrent() {
-    // The first accesses are made while the page is one thread's, where locks are not remembered.
     let shared = "1 read x a; 3 read x a; 1 read x a; 3 read x a; 1 post s; 3 post s";
     check_concurrent(&format!("{shared}; 2 await s; 2 lock l; 2 write x b; 2 unlock l"), &["a"]);
+    // Also while the page was one thread's.
+    check_concurrent("1 write x a; 1 post s; 2 await s; 2 lock l; 2 write x b; 2 unlock l", &[]);
+    check_concurrent("1 lock k; 1 write x a; 1 unlock k; 1 post s; 2 await s; 2 lock l; 2 write x b; 2 unlock l", &[]);
+}
+
+#[test]
+fn two_locks_of_one_class_are_not_one_lock() {
+    let made = "1 enter; 1 call i; 1 make l; 1 call i; 1 make k";
+    check_concurrent(
+        &format!(
+            "{made}; 1 lock l; 1 write x a; 1 lock q; 1 unlock q; 1 unlock l; 2 lock q; 2 unlock q; 2 lock k; 2 write x b; 2 unlock k"
+        ),
+        &[],
+    );
 }
 
 #[test]

@@ -7,8 +7,9 @@ use model::ids::SiteKey;
 use model::pair::Atomicity;
 use model::recording::{DROPS, Drop};
 
-use crate::cell::{Access, LockBits, ThreadNumber};
+use crate::cell::{Access, ThreadNumber};
 use crate::frame::{Frames, Serial};
+use crate::held::HeldSet;
 use crate::hold::Holds;
 use crate::instance::BucketNumber;
 use crate::joint::Recent;
@@ -134,8 +135,8 @@ pub(crate) struct Thread {
     /// The lock that it made last.
     pub(crate) making: Option<Making>,
     pub(crate) holds: Holds,
-    /// The same, a bit each.
-    pub(crate) lock_bits: LockBits,
+    /// The same, as one number.
+    pub(crate) held_set: HeldSet,
     /// The sets that its holds make, for reads and for writes.
     pub(crate) held: [SetIndex; 2],
     /// The stripe held for the access that is happening.

@@ -134,6 +134,8 @@ impl Admission {
 struct Group {
     evidence: PairEvidence,
     runs: u32,
+    /// The accesses at both ends, which a call at an end hides.
+    accesses: BTreeSet<SiteKey>,
 }
 
 /// Sorts the observed pairs.
@@ -182,7 +184,7 @@ fn sort_group(
         admission.private += 1;
         return;
     }
-    if !facts.exposure.contended.contains(variable) {
+    if !facts.exposure.contended.contains(variable) || is_handed_over(facts, variable, &group.accesses) {
         admission.handed_over += 1;
         return;
     }
@@ -243,6 +245,13 @@ fn is_private(facts: &Facts<'_>, variable: VariableId, evidence: &PairEvidence, 
     const ENOUGH_TO_TELL: u64 = 64;
     let one_instance = facts.variables.get(variable).is_single_instance();
     evidence.shared == 0 && (!shared.contains(variable) || (!one_instance && evidence.seen >= ENOUGH_TO_TELL))
+}
+
+/// Whether, of memory with many instances, a pair's accesses only ever ran on instances that no other thread could have come to at that
+/// time, though others of the class are contended. Of a global this is asked for all its accesses together: what never ran may come at any time.
+fn is_handed_over(facts: &Facts<'_>, variable: VariableId, accesses: &BTreeSet<SiteKey>) -> bool {
+    let met = |site: &SiteKey| facts.evidence.sites.get(site).is_none_or(|site| site.concurrent);
+    !facts.variables.get(variable).is_single_instance() && !accesses.iter().any(met)
 }
 
 /// The nodes between a pair's ends, or why no lock may be held over them.
@@ -312,8 +321,9 @@ fn group(facts: &Facts<'_>, admission: &mut Admission) -> (BTreeMap<Place, Group
                 .and_modify(|group| {
                     group.evidence.absorb(evidence);
                     group.runs = group.runs.max(*runs);
+                    group.accesses.extend([key.first, key.second]);
                 })
-                .or_insert_with(|| Group { evidence: evidence.clone(), runs: *runs });
+                .or_insert_with(|| Group { evidence: evidence.clone(), runs: *runs, accesses: BTreeSet::from([key.first, key.second]) });
         }
     }
     (groups, sundered)

@@ -43,3 +43,33 @@ fn memory_written_only_before_its_readers_begin_is_not() {
 fn a_write_that_never_ran_may_come_at_any_time() {
     check("unrun maker 1", 1);
 }
+
+const OBJECTS: &str = "
+    fn user
+      1: read T.0 -> 2
+      2: write T.0 -> 3
+      3: return
+    fn other
+      1: write T.0 -> 2
+      2: return
+    pair user 1 2 X
+";
+
+#[track_caller]
+fn check_objects(facts: &str, locks: usize) {
+    let case = parse(&format!("{OBJECTS}{facts}"));
+    let inferred = inference::infer(&case.program, &case.evidence, "test", &Config::default());
+    assert_eq!(inferred.plan.locks.len(), locks, "{facts}");
+}
+
+#[test]
+fn a_pair_on_objects_that_only_other_code_shares_is_not_protected() {
+    check_objects("", 1);
+    check_objects("ordered user 1", 1);
+    check_objects("ordered user 1\nordered user 2", 0);
+}
+
+#[test]
+fn of_a_global_all_accesses_count_together() {
+    check("ordered user 1\nordered user 2", 1);
+}

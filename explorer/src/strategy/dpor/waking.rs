@@ -7,7 +7,7 @@ use crate::threads::ThreadSet;
 
 /// Whether a step may wake threads that wait on a condition.
 pub(super) fn wakes(event: &Event) -> bool {
-    matches!(event.kind, EventKind::Signal | EventKind::Broadcast)
+    matches!(event.kind, EventKind::Signal | EventKind::Broadcast | EventKind::FutexWake)
 }
 
 /// The threads that wait on some condition.
@@ -20,7 +20,7 @@ pub(super) fn waiting(pending: &[Option<Event>]) -> ThreadSet {
 pub(super) fn woken(waiting: &ThreadSet, pending: &[Option<Event>]) -> ThreadSet {
     let woken = |thread: &ThreadId| {
         let event = pending.get(thread.index()).and_then(Option::as_ref);
-        event.is_some_and(|event| event.kind == EventKind::WaitReacquire)
+        event.is_some_and(|event| matches!(event.kind, EventKind::WaitReacquire | EventKind::FutexReturn))
     };
     waiting.iter().filter(woken).collect()
 }

@@ -59,6 +59,12 @@ pub(crate) struct Arguments {
     /// End with code 4 when nothing was found but not all schedules were explored
     #[arg(long)]
     require_complete: bool,
+    /// Let waits on conditions end without a cause too, as the standard allows; lost wake-ups may hide behind that
+    #[arg(long)]
+    spurious: bool,
+    /// List how passing executions ended, by what they printed
+    #[arg(long)]
+    outcomes: bool,
     /// Look for data races too: accesses that no synchronization orders
     #[arg(long)]
     races: bool,
@@ -121,18 +127,19 @@ fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sou
         driver: arguments.driver,
         end,
         races: arguments.races,
-        outcomes: company == Company::Another,
+        outcomes: arguments.outcomes || company == Company::Another,
+        spurious: arguments.spurious,
         replay: None,
     };
     let limits = Limits { whole: arguments.timeout, step: arguments.step_timeout };
     let task = Task { subject, gated: &gated, arguments: &arguments.arguments, setup: &setup, limits };
     let explored = exploration::run(&task)?;
     let result = exploration::conclude(&task, &explored, sources)?;
-    show(&result, &explored, sources);
+    show(arguments, &result, &explored, sources);
     Ok(result)
 }
 
-fn show(result: &CheckResult, explored: &Explored, sources: &Sources<'_>) {
+fn show(arguments: &Arguments, result: &CheckResult, explored: &Explored, sources: &Sources<'_>) {
     let executions =
         if result.abandoned > 0 { format!(" (and {} abandoned as covered by others)", result.abandoned) } else { String::new() };
     println!(
@@ -153,6 +160,11 @@ fn show(result: &CheckResult, explored: &Explored, sources: &Sources<'_>) {
     );
     for note in &result.notes {
         println!("  note: {note}");
+    }
+    if arguments.outcomes {
+        for outcome in &result.outcomes {
+            println!("  outcome: {} of {} schedules printed {:?}", outcome.count, result.schedules, outcome.text);
+        }
     }
     if result.failures.is_empty() {
         println!("  no failure found");

@@ -13,6 +13,7 @@ use explorer::target::found::TakenStep;
 use explorer::target::setup::{Driver, End, Setup};
 use explorer::target::watch::{Explored, Limits};
 use explorer::timeline::timeline;
+use model::event::EventKind;
 use model::report::FailureKind;
 use model::schedule::{self, Schedule};
 
@@ -68,10 +69,11 @@ fn setup(schedule: &Schedule, path: &Path) -> Result<Setup, Failure> {
     let steps: Option<Vec<TakenStep>> = schedule.steps().map(exploration::from_schedule).collect();
     let steps = steps.ok_or_else(|| damaged(path, "a step names an object that is none of an access"))?;
     let strategy = Config { name: Name::DepthFirst, preemptions: Preemptions::Unlimited, executions: None, seed: 0 };
+    let spurious = steps.iter().any(|step| step.kind == EventKind::WaitSpurious.code());
     let races = schedule.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::DataRace);
     // What follows the schedule's last step is bounded too.
     let limit = steps.len() as u64 + 20_000;
-    Ok(Setup { strategy, steps: limit, driver: Driver::Auto, end: End::Strategy, races, outcomes: false, replay: Some(steps) })
+    Ok(Setup { strategy, steps: limit, driver: Driver::Auto, end: End::Strategy, races, outcomes: false, spurious, replay: Some(steps) })
 }
 
 /// Compares the end with what the schedule says.

@@ -187,7 +187,7 @@ pub enum Note {
     Revocations = 5,
     /// Threads were created beyond the most that one execution may have.
     TooManyThreads = 6,
-    /// A robust, priority-protected or process-shared lock is treated as an ordinary one.
+    /// A lock with a priority protocol is treated as an ordinary one.
     PlainLocks = 7,
     /// Addresses are randomized, which could not be switched off: results may differ from run to run.
     RandomAddresses = 8,
@@ -195,6 +195,10 @@ pub enum Note {
     Outside = 9,
     /// Threads were made by a system call of the program's own.
     RawThreads = 10,
+    /// Locks or semaphores may be shared with other processes.
+    SharedObjects = 11,
+    /// Operations on futexes that are not modelled.
+    OtherFutexes = 12,
 }
 
 /// All notes, with what they say to people.
@@ -206,7 +210,9 @@ pub const NOTES: &[(Note, &str)] = &[
     (Note::BoundedTimeouts, "timed waits: a thread times out at most once between changes by other threads"),
     (Note::Revocations, "injected locks were revoked: the plan leaves a deadlock to the runtime"),
     (Note::TooManyThreads, "an execution created more threads than can be explored, and was cut there"),
-    (Note::PlainLocks, "robust, priority-protected or process-shared locks are treated as ordinary ones"),
+    (Note::PlainLocks, "locks with a priority protocol are treated as ordinary ones: priorities are not modelled"),
+    (Note::SharedObjects, "locks or semaphores may be shared with other processes: what those do with them is not explored"),
+    (Note::OtherFutexes, "the program moves waiters between futexes, or has the kernel own them: those are not seen"),
     (Note::Outside, "the program waits for the world outside: when its answers come is not explored"),
     (Note::RawThreads, "the program makes threads by system calls of its own: they run outside of control"),
     (Note::RandomAddresses, "address randomization could not be switched off: executions may differ"),

@@ -72,6 +72,8 @@ pub struct Setup {
     pub end: End,
     /// Whether data races are looked for.
     pub races: bool,
+    /// Whether waits on conditions may end without a cause.
+    pub spurious: bool,
     /// Whether the ways in which executions end are told apart by what they print.
     pub outcomes: bool,
     /// A schedule to follow instead of exploring.
@@ -97,7 +99,7 @@ impl Setup {
         if self.end == End::FirstFailure {
             text.push_str("end first-failure\n");
         }
-        for (asked, key) in [(self.races, "races"), (self.outcomes, "outcomes")] {
+        for (asked, key) in [(self.races, "races"), (self.outcomes, "outcomes"), (self.spurious, "spurious")] {
             if asked {
                 let _ = writeln!(text, "{key} yes");
             }
@@ -113,7 +115,16 @@ impl Setup {
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let strategy = Config { name: Name::DepthFirst, preemptions: Preemptions::Unlimited, executions: None, seed: 0 };
-        let mut setup = Self { strategy, steps: 0, driver: Driver::Auto, end: End::Strategy, races: false, outcomes: false, replay: None };
+        let mut setup = Self {
+            strategy,
+            steps: 0,
+            driver: Driver::Auto,
+            end: End::Strategy,
+            races: false,
+            outcomes: false,
+            spurious: false,
+            replay: None,
+        };
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
             let (key, value) = line.split_once(' ').unwrap_or((line, ""));
@@ -128,6 +139,7 @@ impl Setup {
                 "end" if value == "first-failure" => setup.end = End::FirstFailure,
                 "races" => setup.races = value == "yes",
                 "outcomes" => setup.outcomes = value == "yes",
+                "spurious" => setup.spurious = value == "yes",
                 "replay" => setup.replay = Some(read_steps(&mut lines)?),
                 _ => return None,
             }
@@ -159,6 +171,7 @@ mod tests {
                 end,
                 races: executions.is_some(),
                 outcomes: executions.is_none(),
+                spurious: executions.is_some(),
                 replay,
             };
             assert_eq!(Setup::from_text(&setup.to_text()), Some(setup));

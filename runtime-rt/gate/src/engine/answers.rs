@@ -4,8 +4,15 @@
 //! An execution's random numbers are the same in every execution: a schedule then says all that happens.
 //! Not handled: the processor's own time stamps and random numbers.
 
+use explorer::target::page::Note;
+
+use super::control;
 use super::fiber::Engine;
+use crate::gate::model::EPOCH;
 use crate::sys::call::{process, word};
+
+/// Where virtual time begins, in seconds.
+const BEGIN: u64 = EPOCH.0 / 1_000_000_000;
 
 /// What the call returns, if it is one of these.
 pub(crate) fn answer(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> Option<isize> {
@@ -33,6 +40,24 @@ pub(crate) fn answer(engine: &Engine, number: libc::c_long, arguments: &[usize; 
         libc::SYS_rt_sigprocmask => Some(mask(engine, first, second, third)),
         // Our handlers run on a stack of their own, which stays; nothing else would use another one.
         libc::SYS_sigaltstack => Some(0),
+        // Timers that send signals never go off: they would in real time.
+        libc::SYS_alarm | libc::SYS_setitimer => {
+            control::note(Note::Signals);
+            Some(0)
+        }
+        libc::SYS_getrusage => {
+            let (seconds, nanoseconds) = now(engine);
+            let mut usage = [0_u64; 18];
+            (usage[0], usage[1]) = (seconds - BEGIN, nanoseconds / 1000);
+            store(second, usage);
+            Some(0)
+        }
+        libc::SYS_times => {
+            let (seconds, nanoseconds) = now(engine);
+            let ticks = (seconds - BEGIN) * 100 + nanoseconds / 10_000_000;
+            store(first, [ticks, 0, 0, 0]);
+            isize::try_from(ticks).ok()
+        }
         libc::SYS_gettid => isize::try_from(process() + engine.current().index()).ok(),
         _ => None,
     }

@@ -12,10 +12,12 @@ use explorer::target::page::{Note, Word};
 use explorer::threads::{MAX_THREADS, ThreadSet};
 use model::event::{Event, EventKind, Range};
 use model::ids::{SiteKey, ThreadId};
+use model::pair::Rw;
 use model::report::FailureKind;
 
 use super::failure::{Failed, deadlock, has_lock_cycle};
 use super::fiber::{Engine, Fiber, Routine, Stop};
+use super::habits::{self, Habit, Own};
 use super::outside::{self, Patience};
 use super::{control, early};
 use crate::gate::ask::Ask;
@@ -117,6 +119,8 @@ pub(crate) enum Ended {
     Diverged,
     /// It needs more parked threads and must be run again with them.
     NeedLenders,
+    /// It needs other scheduling points and must be run again with them.
+    Learnt,
     /// The restore driver cannot run this program, for this reason.
     NeedFork(&'static str),
 }
@@ -145,6 +149,7 @@ fn begin(engine: &Engine) {
         races.begin();
     }
     engine.fibers.borrow_mut().clear();
+    engine.names.borrow_mut().clear();
     engine.entropy.set(0);
     control::set(Word::AwaitsOutside, 0);
     add_fiber(engine, engine.initial, None);
@@ -204,6 +209,7 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
         }
         Stop::Failed(failed) => Err(Ended::Failed(failed)),
         Stop::NeedLenders => Err(Ended::NeedLenders),
+        Stop::Learnt => Err(Ended::Learnt),
         Stop::NeedFork(why) => Err(Ended::NeedFork(why)),
     }
 }
@@ -248,7 +254,8 @@ fn enabled(engine: &Engine) -> Result<ThreadSet, Ended> {
 fn record(engine: &Engine, thread: ThreadId, event: &Event, preempts: bool) {
     let site = engine.model.borrow().threads[thread.index()].request.site;
     let (ordinal, range) = match event.kind {
-        EventKind::Access { .. } => (Some(engine.fibers.borrow()[thread.index()].accesses.get()), event.range),
+        // Others are to words of the engine's own.
+        EventKind::Access { .. } if site.is_some() => (Some(engine.fibers.borrow()[thread.index()].accesses.get()), event.range),
         _ => (None, None),
     };
     engine.recorder.borrow_mut().push(Recorded { thread, kind: event.kind, site, ordinal, range, preempts });
@@ -292,6 +299,7 @@ fn add_fiber(engine: &Engine, lender: super::lenders::Lender, routine: Option<Ro
         last_site: Cell::new(None),
         base: lender.stack,
         circle: RefCell::default(),
+        once: RefCell::default(),
         destructors: RefCell::default(),
     }));
 }
@@ -317,6 +325,16 @@ pub(crate) fn end_thread(engine: &Engine, result: *mut c_void) -> ! {
     engine.with_current(|fiber| fiber.result.set(result));
     run_destructors(engine);
     crate::interpose::keys::destroy_values();
+    let me = engine.current();
+    let left = engine.model.borrow().objects.left_by(me);
+    for lock in left {
+        engine.point_at(None, Ask::Orphan { lock });
+    }
+    if engine.habits.has(Habit::LooksForEnds) {
+        let range = habits::word(engine.with_current(|fiber| fiber.identity), Own::End);
+        engine.point_at(None, Ask::Access { range, rw: Rw::Write, atomic: true });
+        engine.model.borrow_mut().threads[me.index()].ending = true;
+    }
     engine.point(Ask::Exit);
     control::broken("a thread that had ended was resumed")
 }

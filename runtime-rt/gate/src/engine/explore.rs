@@ -22,6 +22,7 @@ use super::failure::{Classes, Failed};
 use super::fiber::Engine;
 use super::output::Endings;
 use super::{arena, control, lenders, output};
+use crate::gate::model::Spurious;
 
 /// Parked threads to begin with.
 const LENDERS_FIRST: usize = 8;
@@ -36,6 +37,7 @@ pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
     let mut classes = Classes::default();
     let mut endings = Endings::default();
     *engine.races.borrow_mut() = setup.races.then(Races::default);
+    engine.model.borrow_mut().spurious = if setup.spurious { Spurious::Possible } else { Spurious::Never };
     let strategy = loop {
         let mut strategy = build(engine, setup);
         if explore_once(engine, setup, &mut driver, &mut *strategy, &mut classes, &mut endings) {
@@ -104,6 +106,7 @@ fn explore_once(
                 }
                 return false;
             }
+            Ended::Learnt => return false,
             Ended::NeedFork(why) => {
                 *driver = driver::fall_back(engine, why);
                 return false;
@@ -115,7 +118,7 @@ fn explore_once(
             Ended::Failed(_) => Outcome::Failed,
             Ended::Cut(_) => Outcome::Cut,
             Ended::Abandoned => Outcome::Abandoned,
-            Ended::Diverged | Ended::NeedLenders | Ended::NeedFork(_) => Outcome::Diverged,
+            Ended::Diverged | Ended::NeedLenders | Ended::Learnt | Ended::NeedFork(_) => Outcome::Diverged,
         };
         if let Ended::Failed(failed) | Ended::Cut(failed) = &ended {
             classes.add(failed, output::tail, || engine.recorder.borrow().taken());

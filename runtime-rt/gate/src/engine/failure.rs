@@ -121,13 +121,19 @@ impl Classes {
 pub(crate) fn deadlock(model: &Model) -> Failed {
     let waiting: Vec<ThreadId> = (0..model.threads.len()).map(ThreadId::new).filter(|&thread| alive(model, thread)).collect();
     let details = waiting.iter().map(|&thread| describe(model, thread)).collect();
+    let own = waiting.iter().find(|&&thread| model.waits_for(thread).contains(&thread)).copied();
     let cycle = waiting.iter().find(|&&thread| in_lock_cycle(model, thread)).copied();
+    let for_locks = waiting.iter().any(|&thread| in_lock_cycle(model, thread) && !is_join(model, thread));
     let asks = |wanted: fn(&Ask) -> bool| waiting.iter().find(|&&thread| wanted(&model.threads[thread.index()].request.ask)).copied();
     let peers = asks(|ask| {
         matches!(ask, Ask::Waiting { .. } | Ask::Call { .. } | Ask::SemWait { .. } | Ask::BarrierLeave { .. } | Ask::FutexReturn { .. })
     });
     let spinner = waiting.iter().find(|&&thread| model.is_spinning(thread)).copied();
-    let (kind, thread, message) = if let Some(thread) = cycle {
+    let (kind, thread, message) = if let Some(thread) = own {
+        (FailureKind::DeadlockLock, Some(thread), "a thread waits for a lock that it holds itself")
+    } else if let Some(thread) = cycle.filter(|_| !for_locks) {
+        (FailureKind::DeadlockJoin, Some(thread), "threads wait for each other's end")
+    } else if let Some(thread) = cycle {
         (FailureKind::DeadlockLock, Some(thread), "threads wait for locks in a cycle")
     } else if let Some(thread) = spinner {
         (FailureKind::Livelock, Some(thread), "a thread spins on something that nobody is left to change")
@@ -137,7 +143,7 @@ pub(crate) fn deadlock(model: &Model) -> Failed {
         (FailureKind::DeadlockCondition, peers, "a thread waits in a system call for what nobody is left to do")
     } else if peers.is_some() {
         (FailureKind::DeadlockCondition, peers, "a thread waits for a signal that nobody is left to give")
-    } else if let Some(thread) = asks(|ask| !matches!(ask, Ask::Join { .. })) {
+    } else if let Some(thread) = asks(|ask| !matches!(ask, Ask::Join { .. } | Ask::TimedJoin { .. })) {
         (FailureKind::DeadlockLock, Some(thread), "a thread waits for a lock that nobody is left to release")
     } else {
         (FailureKind::DeadlockJoin, waiting.first().copied(), "threads wait for each other's end")
@@ -148,6 +154,11 @@ pub(crate) fn deadlock(model: &Model) -> Failed {
 
 fn alive(model: &Model, thread: ThreadId) -> bool {
     model.threads[thread.index()].life == Life::Alive
+}
+
+/// Whether the thread waits for another one's end.
+fn is_join(model: &Model, thread: ThreadId) -> bool {
+    matches!(model.threads[thread.index()].request.ask, Ask::Join { .. } | Ask::TimedJoin { .. })
 }
 
 /// Whether the thread waits, through holders of locks, for itself.
@@ -188,7 +199,7 @@ fn describe(model: &Model, thread: ThreadId) -> String {
     let object = model.pending[thread.index()].and_then(|event| event.object).map_or_else(String::new, |object| format!(" {object}"));
     match request.ask {
         _ if model.is_spinning(thread) => format!("{thread} spins{at}"),
-        Ask::Join { child } => format!("{thread} waits for the end of {child}{at}"),
+        Ask::Join { child } | Ask::TimedJoin { child, .. } => format!("{thread} waits for the end of {child}{at}"),
         Ask::Waiting { .. } if model.pending[thread.index()].is_some_and(|event| event.kind == EventKind::WaitReacquire) => {
             format!("{thread} was woken and waits for mutex{object}{held}{at}")
         }

@@ -14,11 +14,14 @@ use model::ids::{SiteKey, ThreadId};
 use super::circle::Circle;
 use super::execution::Recorder;
 use super::failure::Failed;
+use super::habits::Habits;
 use super::lenders::Lender;
 use super::restore::Restorer;
 use crate::gate::ask::{Ask, Request};
 use crate::gate::model::Model;
 use crate::gate::shadow::Shadow;
+use crate::interpose::named::Names;
+use crate::interpose::once::{self, Running};
 use crate::sys::switch::{StackPointer, TlsBase, set_tls_base, swap};
 use explorer::races::{Party, Race, Races};
 use model::event::{Event, Range};
@@ -67,6 +70,8 @@ pub(crate) struct Fiber {
     pub(crate) base: usize,
     /// Whether it goes round in a circle.
     pub(crate) circle: RefCell<Circle>,
+    /// Routines of `once` that it runs, the newest last.
+    pub(crate) once: RefCell<Vec<Running>>,
     /// Destructors of its thread-local variables, in order of registration.
     pub(crate) destructors: RefCell<Vec<Destructor>>,
 }
@@ -83,6 +88,8 @@ pub(crate) enum Stop {
     Failed(Failed),
     /// There is no parked thread left to lend its stack.
     NeedLenders,
+    /// The program has shown a habit that calls for other scheduling points.
+    Learnt,
     /// The program does what the restore driver cannot undo.
     NeedFork(&'static str),
 }
@@ -120,6 +127,10 @@ pub(crate) struct Engine {
     /// By `ThreadId`.
     #[expect(clippy::vec_box, reason = "a fiber leaves its stack pointer in its own memory, which must not move")]
     pub(crate) fibers: RefCell<Vec<Box<Fiber>>>,
+    /// Semaphores with a name.
+    pub(crate) names: RefCell<Names>,
+    /// What needs more points than usual.
+    pub(crate) habits: Habits,
     /// Parked threads.
     pub(crate) lenders: RefCell<Vec<Lender>>,
     /// The state of the execution.
@@ -174,6 +185,8 @@ impl Engine {
             active,
             tls: Cell::new(initial.tls),
             fibers: RefCell::default(),
+            names: RefCell::default(),
+            habits: Habits::default(),
             lenders: RefCell::default(),
             model: RefCell::default(),
             shadow: RefCell::default(),
@@ -281,6 +294,10 @@ impl Engine {
 
     /// As `point`, with all of it given.
     pub(crate) fn request(&self, me: ThreadId, request: Request) -> i32 {
+        if self.with_current(|fiber| !fiber.once.borrow().is_empty()) {
+            let here = 0_u8;
+            once::leave_abandoned(self, (&raw const here).expose_provenance());
+        }
         let circle = self.with_current(|fiber| fiber.circle.borrow_mut().take());
         {
             // The model asks the kernel what calls would wait for.

@@ -113,7 +113,7 @@ pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) 
     let ended = execution::execute(engine, strategy, limit);
     engine.restorer.put_back();
     control::set(Word::RestoredPages, engine.restorer.dirty.borrow().len() as u64);
-    if engine.restorer.full.get() && ended != Ended::NeedLenders {
+    if engine.restorer.full.get() && !matches!(ended, Ended::NeedLenders | Ended::Learnt) {
         return Ended::NeedFork("executions write to too many pages");
     }
     ended

@@ -34,16 +34,22 @@ pub(crate) enum Ask {
     Create { child: ThreadId },
     /// Wait for a thread's end.
     Join { child: ThreadId },
+    /// Wait until a thread is about to end, which it says by writing to this word, or until a time-out.
+    TimedJoin { child: ThreadId, word: Range, until: Until },
     /// Touch memory.
     Access { range: Range, rw: Rw, atomic: bool },
     /// Lock a mutex, spin lock, or the write side of a reader-writer lock.
     Lock { lock: Range, kind: LockKind, until: Until },
     /// Lock it if it is free.
     TryLock { lock: Range, kind: LockKind },
+    /// Lock the write side of a reader-writer lock whose readers wait for waiting writers, if it is free; otherwise wait for it from now on.
+    WriteArrive { lock: Range },
     /// Lock the read side.
-    ReadLock { lock: Range, until: Until },
+    ReadLock { lock: Range, kind: LockKind, until: Until },
     /// Lock the read side if there is no writer.
-    TryReadLock { lock: Range },
+    TryReadLock { lock: Range, kind: LockKind },
+    /// End as the owner of a robust mutex.
+    Orphan { lock: Range },
     /// Unlock.
     Unlock { lock: Range, kind: LockKind },
     /// Begin to wait on a condition.
@@ -68,6 +74,8 @@ pub(crate) enum Ask {
     BarrierLeave { barrier: Range },
     /// Enter `once`, which is done already if it is not known yet and `done`.
     OnceEnter { once: Range, done: bool },
+    /// End its routine without having done it.
+    OnceAbandon { once: Range },
     /// End its routine.
     OnceLeave { once: Range },
     /// Look at a futex word, and begin to wait if it is as expected.

@@ -22,7 +22,17 @@ use super::thread::{Life, Thread};
 use super::waiting::{Barrier, Condition, Once};
 
 /// Where virtual time begins, so that the wall clock shows a plausible date.
-pub(super) const EPOCH: Nanoseconds = Nanoseconds(1_700_000_000_000_000_000);
+pub(crate) const EPOCH: Nanoseconds = Nanoseconds(1_700_000_000_000_000_000);
+
+/// Whether waits on conditions may end without a cause, as the standard allows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Spurious {
+    /// They never do.
+    #[default]
+    Never,
+    /// At any moment, but only once until another thread has changed something.
+    Possible,
+}
 
 /// The state of one execution.
 #[derive(Default)]
@@ -37,6 +47,8 @@ pub(crate) struct Model {
     pub(crate) holds: Holds,
     /// Virtual time since the beginning.
     pub(super) clock: Nanoseconds,
+    /// Whether waits on conditions may end without a cause.
+    pub(crate) spurious: Spurious,
     /// How many changes of shared state there were.
     pub(super) changes: u64,
     /// How many threads live.
@@ -88,8 +100,10 @@ impl Model {
             woken: false,
             own_changes: 0,
             timed_out_at: None,
+            woken_for_nothing_at: None,
             spinning_at: None,
             awaits_time: false,
+            ending: false,
             joined: false,
         });
         self.pending.push(None);
@@ -97,7 +111,12 @@ impl Model {
     }
 
     /// The thread has found a futex word as expected, in the step that it takes: it waits there from now on.
-    pub(crate) fn wait_at(&mut self, thread: ThreadId, word: Range) {
+    pub(crate) fn wait_at(&mut self, thread: ThreadId, word: Range, until: Until) {
+        if until == Until::Forever {
+            // Whoever wakes is told how many there were.
+            self.changes += 1;
+            self.threads[thread.index()].own_changes += 1;
+        }
         let id = self.objects.at(word, || State::Condition(Condition::default()));
         self.objects.condition(id).waiters.push(thread);
     }
@@ -123,11 +142,6 @@ impl Model {
     /// When nobody is enabled: what comes from outside may free threads, up to the next step.
     pub(crate) fn open_to_outside(&mut self) {
         self.open_to_outside = true;
-    }
-
-    /// Whether the thread has ended.
-    pub(crate) fn has_ended(&self, thread: ThreadId) -> bool {
-        self.threads[thread.index()].life == Life::Ended
     }
 
     /// Whether only one thread lives: nothing it does can be seen by another.
@@ -260,10 +274,14 @@ impl Model {
             _ => Vec::new(),
         };
         match entry.request.ask {
-            Ask::Lock { .. } | Ask::ReadLock { .. } => holders(entry.object),
+            Ask::Lock { .. } => holders(entry.object),
+            Ask::ReadLock { .. } => match entry.object.map(|id| &self.objects.get(id).state) {
+                Some(State::Lock(lock)) => lock.in_the_way_of_readers().collect(),
+                _ => Vec::new(),
+            },
             Ask::Waiting { .. } if entry.woken => holders(entry.mutex),
             Ask::Reacquire { .. } => holders(entry.mutex),
-            Ask::Join { child } => [child].into(),
+            Ask::Join { child } | Ask::TimedJoin { child, .. } => [child].into(),
             Ask::Acquire { hold } => self.holds.in_the_way(thread, hold.lock, hold.mode).collect(),
             _ => Vec::new(),
         }
@@ -277,7 +295,9 @@ impl Model {
             Ask::Lock { lock, kind, .. } | Ask::TryLock { lock, kind } | Ask::Unlock { lock, kind } => {
                 (Some(objects.at(lock, free(kind))), None)
             }
-            Ask::ReadLock { lock, .. } | Ask::TryReadLock { lock } => (Some(objects.at(lock, free(LockKind::ReadWrite))), None),
+            Ask::ReadLock { lock, kind, .. } | Ask::TryReadLock { lock, kind } => (Some(objects.at(lock, free(kind))), None),
+            Ask::WriteArrive { lock } => (Some(objects.at(lock, free(LockKind::WriterFirst))), None),
+            Ask::Orphan { lock } => (Some(objects.at(lock, free(LockKind::NORMAL))), None),
             Ask::WaitRelease { condition, mutex, kind } | Ask::Waiting { condition, mutex, kind, .. } => {
                 let mutex = objects.at(mutex, free(kind));
                 (Some(objects.at(condition, || State::Condition(Condition::default()))), Some(mutex))
@@ -295,10 +315,18 @@ impl Model {
                 (Some(objects.at(barrier, || State::Barrier(Barrier { size: 1, arrived: Vec::new() }))), None)
             }
             Ask::OnceEnter { once, done } => (Some(objects.at(once, || State::Once(if done { Once::Done } else { Once::New }))), None),
-            Ask::OnceLeave { once } => (Some(objects.at(once, || State::Once(Once::New))), None),
+            Ask::OnceLeave { once } | Ask::OnceAbandon { once } => (Some(objects.at(once, || State::Once(Once::New))), None),
             _ => (None, None),
         };
-        if let (Some(id), Ask::Lock { kind, .. } | Ask::TryLock { kind, .. } | Ask::Unlock { kind, .. }) = (object, request.ask) {
+        if let (
+            Some(id),
+            Ask::Lock { kind, .. }
+            | Ask::TryLock { kind, .. }
+            | Ask::ReadLock { kind, .. }
+            | Ask::TryReadLock { kind, .. }
+            | Ask::Unlock { kind, .. },
+        ) = (object, request.ask)
+        {
             objects.lock(id).set_kind(kind);
         }
         let entry = &mut self.threads[thread.index()];
@@ -341,33 +369,43 @@ impl Model {
         let range_of = |object: Option<ObjectId>| object.map(|id| self.objects.get(id).range);
         let on = |kind| (kind, range_of(entry.object), entry.object);
         let on_mutex = |kind| (kind, range_of(entry.mutex), entry.mutex);
-        let or_timeout = |until, kind| if until == Until::Forever || self.is_free(thread) { kind } else { EventKind::LockTimeout };
+        // What need not wait for ever may also end without: strategies must not take the release for what alone enables it.
+        let timed = |until, kind, may_end| match until {
+            Until::Forever => kind,
+            Until::Deadline(_) if self.is_free(thread) => may_end,
+            Until::Deadline(_) => EventKind::LockTimeout,
+        };
         let (kind, range, object) = match entry.request.ask {
             Ask::Start => (EventKind::Start, None, None),
             Ask::Exit => (EventKind::Exit, None, None),
             Ask::ExitProcess => (EventKind::ExitProcess, None, None),
             Ask::Create { child } => (EventKind::Create { child }, None, None),
             Ask::Join { child } => (EventKind::Join { child }, None, None),
+            Ask::TimedJoin { word, .. } if self.is_free(thread) => {
+                (EventKind::Access { rw: model::pair::Rw::Read, atomic: true }, Some(word), None)
+            }
+            Ask::TimedJoin { word, .. } => (EventKind::LockTimeout, Some(word), None),
             Ask::Access { range, rw, atomic } => (EventKind::Access { rw, atomic }, Some(range), None),
-            Ask::Lock { until, .. } => on(or_timeout(until, EventKind::Lock)),
-            Ask::TryLock { .. } => on(EventKind::TryLock),
-            Ask::ReadLock { until, .. } => on(or_timeout(until, EventKind::ReadLock)),
+            Ask::Lock { until, .. } => on(timed(until, EventKind::Lock, EventKind::TimedLock)),
+            Ask::TryLock { .. } | Ask::WriteArrive { .. } => on(EventKind::TryLock),
+            Ask::ReadLock { until, .. } => on(timed(until, EventKind::ReadLock, EventKind::TryReadLock)),
             Ask::TryReadLock { .. } => on(EventKind::TryReadLock),
-            Ask::Unlock { .. } => on(EventKind::Unlock),
+            Ask::Unlock { .. } | Ask::Orphan { .. } => on(EventKind::Unlock),
             Ask::WaitRelease { mutex, .. } => on(EventKind::WaitRelease { mutex }),
             Ask::Waiting { .. } if entry.woken => on_mutex(EventKind::WaitReacquire),
             Ask::Waiting { until: Until::Deadline(_), .. } => on(EventKind::WaitTimeout),
+            Ask::Waiting { .. } if self.may_wake_for_nothing(thread) => on(EventKind::WaitSpurious),
             Ask::Waiting { .. } => on(EventKind::Waiting),
             Ask::Reacquire { .. } => on_mutex(EventKind::WaitReacquire),
             Ask::Signal { .. } => on(EventKind::Signal),
             Ask::Broadcast { .. } => on(EventKind::Broadcast),
-            Ask::SemWait { until, .. } => on(or_timeout(until, EventKind::SemWait)),
+            Ask::SemWait { until, .. } => on(timed(until, EventKind::SemWait, EventKind::SemTryWait)),
             Ask::SemTryWait { .. } => on(EventKind::SemTryWait),
             Ask::SemPost { .. } => on(EventKind::SemPost),
             Ask::BarrierArrive { .. } => on(EventKind::BarrierArrive),
             Ask::BarrierLeave { .. } => on(EventKind::BarrierLeave),
             Ask::OnceEnter { .. } => on(EventKind::OnceEnter),
-            Ask::OnceLeave { .. } => on(EventKind::OnceLeave),
+            Ask::OnceLeave { .. } | Ask::OnceAbandon { .. } => on(EventKind::OnceLeave),
             Ask::FutexWait { .. } => on(EventKind::FutexWait),
             Ask::FutexReturn { until: Until::Deadline(_), .. } if !entry.woken => on(EventKind::WaitTimeout),
             Ask::FutexReturn { .. } => on(EventKind::FutexReturn),
@@ -400,10 +438,15 @@ impl Model {
             Ask::AwaitSignal => entry.signal.is_some(),
             Ask::OnceEnter { .. } => !matches!(state(entry.object), Some(State::Once(Once::Running(by))) if *by != thread),
             Ask::Join { child } => self.threads.get(child.index()).is_none_or(|child| child.life == Life::Ended),
+            Ask::TimedJoin { child, .. } => self.threads.get(child.index()).is_none_or(|child| child.ending),
             Ask::Acquire { hold } => self.holds.can_acquire(thread, hold.lock, hold.mode),
             Ask::Call { ready, .. } => self.is_ready(ready),
             _ => true,
         }
+    }
+
+    fn may_wake_for_nothing(&self, thread: ThreadId) -> bool {
+        self.spurious == Spurious::Possible && self.threads[thread.index()].woken_for_nothing_at != Some(self.changes_by_others(thread))
     }
 
     fn is_enabled(&self, thread: ThreadId) -> bool {
@@ -414,6 +457,7 @@ impl Model {
         }
         match self.pending[thread.index()].map(|event| event.kind) {
             Some(EventKind::Waiting) | None => false,
+            Some(EventKind::WaitSpurious) => true,
             Some(EventKind::WaitTimeout | EventKind::LockTimeout) => entry.timed_out_at.is_none_or(|at| at != others()),
             Some(_) => {
                 // A call that has a time limit may give up, but only once until others change something.
@@ -439,7 +483,7 @@ const INJECTED_BYTES: u32 = 64;
 /// Why a thread gives its injected locks up before it waits for this, if it does.
 fn waits_for_peers(ask: Ask) -> Option<Why> {
     Some(match ask {
-        Ask::Join { .. } => Why::Join,
+        Ask::Join { .. } | Ask::TimedJoin { .. } => Why::Join,
         Ask::Waiting { .. } => Why::Condition,
         Ask::SemWait { .. } | Ask::BarrierLeave { .. } | Ask::FutexReturn { .. } => Why::Meet,
         Ask::Sleep { .. } => Why::Sleep,
@@ -455,6 +499,7 @@ fn is_flexible(ask: Ask) -> bool {
         Ask::Waiting { .. }
             | Ask::AwaitSignal
             | Ask::FutexReturn { .. }
+            | Ask::TimedJoin { .. }
             | Ask::Lock { until: Until::Deadline(_), .. }
             | Ask::ReadLock { until: Until::Deadline(_), .. }
             | Ask::SemWait { until: Until::Deadline(_), .. }

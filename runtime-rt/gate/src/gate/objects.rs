@@ -74,11 +74,17 @@ impl Objects {
         self.list.iter().any(|object| matches!(&object.state, State::Lock(lock) if lock.holders().any(|holder| holder == thread)))
     }
 
+    /// The robust locks that a thread leaves behind when it ends.
+    pub(crate) fn left_by(&self, thread: ThreadId) -> Vec<Range> {
+        let left = |object: &&Object| matches!(&object.state, State::Lock(lock) if lock.is_left_by(thread));
+        self.list.iter().filter(left).map(|object| object.range).collect()
+    }
+
     /// The lock with this id. An object that was used as something else before becomes a lock: its memory was used again.
     pub(crate) fn lock(&mut self, id: ObjectId) -> &mut Lock {
         let state = &mut self.list[id.index()].state;
         if !matches!(state, State::Lock(_)) {
-            *state = State::Lock(Lock::new(LockKind::Normal));
+            *state = State::Lock(Lock::new(LockKind::NORMAL));
         }
         let State::Lock(lock) = state else { unreachable!("made a lock above") };
         lock

@@ -11,6 +11,9 @@ use super::model::{EPOCH, Model};
 use super::thread::{Life, Thread};
 use super::waiting::Once;
 
+/// The result of a wait that ended without a cause: no number of an error.
+pub(crate) const FOR_NOTHING: i32 = -1;
+
 /// What became of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Performed {
@@ -33,7 +36,23 @@ impl Model {
                 }
                 self.time_out(thread)
             }
+            (_, _, EventKind::WaitSpurious) => {
+                if let Some(condition) = object {
+                    self.objects.condition(condition).leave(thread);
+                }
+                self.threads[thread.index()].woken_for_nothing_at = Some(self.changes_by_others(thread));
+                FOR_NOTHING
+            }
+            (Ask::Lock { .. }, Some(lock), EventKind::LockTimeout) => {
+                self.objects.lock(lock).leave(thread);
+                self.time_out(thread)
+            }
             (_, _, EventKind::LockTimeout) => self.time_out(thread),
+            (Ask::WriteArrive { .. }, Some(lock), _) => self.objects.lock(lock).arrive(thread),
+            (Ask::Orphan { .. }, Some(lock), _) => {
+                self.objects.lock(lock).orphan();
+                0
+            }
             (Ask::Lock { .. }, Some(lock), _) => self.objects.lock(lock).lock(thread),
             (Ask::TryLock { .. }, Some(lock), _) => self.objects.lock(lock).try_lock(thread),
             (Ask::ReadLock { .. }, Some(lock), _) => self.objects.lock(lock).read(thread),
@@ -69,6 +88,10 @@ impl Model {
                     *once = Once::Running(thread);
                 }
                 i32::from(first)
+            }
+            (Ask::OnceAbandon { .. }, Some(once), _) => {
+                *self.objects.once(once) = Once::New;
+                0
             }
             (Ask::OnceLeave { .. }, Some(once), _) => {
                 *self.objects.once(once) = Once::Done;
@@ -138,6 +161,8 @@ impl Model {
         entry.timed_out_at = Some(others);
         if let Ask::Waiting { until: Until::Deadline(at), .. }
         | Ask::Lock { until: Until::Deadline(at), .. }
+        | Ask::ReadLock { until: Until::Deadline(at), .. }
+        | Ask::TimedJoin { until: Until::Deadline(at), .. }
         | Ask::SemWait { until: Until::Deadline(at), .. }
         | Ask::Call { until: Until::Deadline(at), .. }
         | Ask::FutexReturn { until: Until::Deadline(at), .. } = entry.request.ask
@@ -207,12 +232,14 @@ fn changes_state(kind: EventKind) -> bool {
         EventKind::Access { rw: model::pair::Rw::Read, .. }
             | EventKind::Lock
             | EventKind::TryLock
+            | EventKind::TimedLock
             | EventKind::ReadLock
             | EventKind::TryReadLock
             | EventKind::LockTimeout
             | EventKind::WaitRelease { .. }
             | EventKind::WaitReacquire
             | EventKind::WaitTimeout
+            | EventKind::WaitSpurious
             | EventKind::Acquire { .. }
             | EventKind::SemTryWait
             | EventKind::FutexWait
@@ -231,7 +258,7 @@ mod tests {
     const A: ThreadId = ThreadId(0);
     const B: ThreadId = ThreadId(1);
     const C: ThreadId = ThreadId(2);
-    const KIND: LockKind = LockKind::Normal;
+    const KIND: LockKind = LockKind::NORMAL;
 
     fn at(address: u64) -> Range {
         Range { address, length: 40 }

@@ -36,10 +36,14 @@ pub(crate) struct Thread {
     pub(super) own_changes: u64,
     /// How many changes others had made when it last timed out.
     pub(super) timed_out_at: Option<u64>,
+    /// How many changes others had made when its wait last ended without a cause.
+    pub(super) woken_for_nothing_at: Option<u64>,
     /// How many changes others had made when it was found to spin: it has nothing to do until there are more.
     pub(super) spinning_at: Option<u64>,
     /// Whether the passing of time may end that.
     pub(super) awaits_time: bool,
+    /// Whether it is about to end, as those see who do not wait for that.
+    pub(crate) ending: bool,
     /// Whether another thread has waited for its end.
     pub(super) joined: bool,
 }

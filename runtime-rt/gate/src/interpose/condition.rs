@@ -7,6 +7,7 @@ use super::{deadline, export, storage};
 use crate::engine::fiber::{Engine, running};
 use crate::gate::ask::{Ask, Until};
 use crate::gate::objects::State;
+use crate::gate::perform::FOR_NOTHING;
 use crate::gate::waiting::Condition as Model;
 use crate::sys::real::{Real, real};
 
@@ -34,11 +35,16 @@ pub(super) fn wait_on(engine: &Engine, condition: *mut Condition, mutex: *mut Mu
     if released != 0 {
         return released;
     }
-    let result = engine.point_at(site, Ask::Waiting { condition, mutex, kind, until });
-    if result == libc::ETIMEDOUT {
-        engine.point_at(site, Ask::Reacquire { mutex, kind });
+    let ended = engine.point_at(site, Ask::Waiting { condition, mutex, kind, until });
+    let result = if ended == FOR_NOTHING { 0 } else { ended };
+    if ended != libc::ETIMEDOUT && ended != FOR_NOTHING {
+        return result;
     }
-    result
+    match engine.point_at(site, Ask::Reacquire { mutex, kind }) {
+        0 => result,
+        // That the owner of the mutex has ended is more than that time has.
+        error => error,
+    }
 }
 
 export! {

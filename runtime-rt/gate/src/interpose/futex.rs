@@ -1,13 +1,15 @@
 //! Futexes, as C++20's `wait`, `latch`, `barrier` and semaphores use them, by way of `syscall`, or by instructions of their own
 //! (`engine::calls`).
 //!
-//! Other system calls made this way pass through. Not handled: operations on futexes other than waiting, waking and moving waiters.
+//! Other system calls made this way pass through. Not handled: operations on futexes other than waiting and waking, which are noted.
 
 use core::ffi::{c_int, c_long};
 
+use explorer::target::page::Note;
 use model::event::Range;
 
 use super::{export, peek, span};
+use crate::engine::control;
 use crate::engine::fiber::{Engine, running};
 use crate::gate::ask::{Ask, Nanoseconds, Until};
 use crate::sys::call::Errno;
@@ -46,7 +48,7 @@ fn wait(engine: &Engine, address: usize, expected: u32, until: Until) -> c_int {
     if peek(place, 0).cast_unsigned() != expected {
         return libc::EAGAIN;
     }
-    engine.model.borrow_mut().wait_at(engine.current(), word);
+    engine.model.borrow_mut().wait_at(engine.current(), word, until);
     engine.point_at(site, Ask::FutexReturn { word, until })
 }
 
@@ -62,7 +64,10 @@ pub(crate) fn perform(engine: &Engine, address: usize, operation: usize, value: 
             let woken = engine.point(Ask::FutexWake { word, count: number(value) });
             Some(Ok(usize::try_from(woken).unwrap_or(0)))
         }
-        _ => None,
+        _ => {
+            control::note(Note::OtherFutexes);
+            None
+        }
     }
 }
 

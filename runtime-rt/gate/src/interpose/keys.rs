@@ -20,7 +20,7 @@ const KEYS: usize = 1024;
 /// How often the C library runs destructors that leave new values behind.
 const ROUNDS: usize = 4;
 
-type Function = extern "C" fn(*mut c_void);
+pub(super) type Function = extern "C" fn(*mut c_void);
 
 /// By key: its destructor. Private memory: an execution's own, like the keys themselves.
 static DESTRUCTORS: [AtomicUsize; KEYS] = [const { AtomicUsize::new(0) }; KEYS];
@@ -54,24 +54,34 @@ pub(crate) fn destroy_values() {
     }
 }
 
+/// The C library has just made a key.
+pub(super) fn note_created(key: *const libc::pthread_key_t, destructor: Option<Function>) {
+    // SAFETY: the call has stored a key there.
+    let key = unsafe { key.read() } as usize;
+    if let Some((place, function)) = DESTRUCTORS.get(key).zip(destructor) {
+        place.store(function as usize, Relaxed);
+        END.fetch_max(key + 1, Relaxed);
+    }
+}
+
+/// The C library is about to take a key away.
+pub(super) fn note_deleted(key: libc::pthread_key_t) {
+    if let Some(place) = DESTRUCTORS.get(key as usize) {
+        place.store(0, Relaxed);
+    }
+}
+
 export! {
     fn pthread_key_create(key: *mut libc::pthread_key_t, destructor: Option<Function>) -> c_int {
         let result = real!(CREATE, fn(*mut libc::pthread_key_t, Option<Function>) -> c_int, key, destructor);
         if result == 0 {
-            // SAFETY: the call has stored a key there.
-            let key = unsafe { key.read() } as usize;
-            if let Some((place, function)) = DESTRUCTORS.get(key).zip(destructor) {
-                place.store(function as usize, Relaxed);
-                END.fetch_max(key + 1, Relaxed);
-            }
+            note_created(key, destructor);
         }
         result
     }
 
     fn pthread_key_delete(key: libc::pthread_key_t) -> c_int {
-        if let Some(place) = DESTRUCTORS.get(key as usize) {
-            place.store(0, Relaxed);
-        }
+        note_deleted(key);
         real!(DELETE, fn(libc::pthread_key_t) -> c_int, key)
     }
 

@@ -10,6 +10,7 @@ pub(crate) mod heap;
 pub(crate) mod hooks;
 pub(crate) mod keys;
 pub(crate) mod mutex;
+pub(crate) mod named;
 pub(crate) mod once;
 pub(crate) mod process;
 pub(crate) mod rwlock;
@@ -93,6 +94,7 @@ pub(crate) fn look_up_all() {
         condition::REALS,
         keys::REALS,
         mutex::REALS,
+        named::REALS,
         once::REALS,
         process::REALS,
         rwlock::REALS,

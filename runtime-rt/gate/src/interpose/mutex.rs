@@ -8,7 +8,7 @@ use super::{deadline, export, peek, storage};
 use crate::engine::control;
 use crate::engine::fiber::running;
 use crate::gate::ask::{Ask, Until};
-use crate::gate::lock::{Lock, LockKind};
+use crate::gate::lock::{Lock, LockKind, Relock, Robustness};
 use crate::gate::objects::State;
 use crate::sys::real::{Real, real};
 
@@ -22,25 +22,32 @@ static TRY_LOCK: Real = Real::new(c"pthread_mutex_trylock");
 static TIMED_LOCK: Real = Real::new(c"pthread_mutex_timedlock");
 static CLOCK_LOCK: Real = Real::new(c"pthread_mutex_clocklock");
 static UNLOCK: Real = Real::new(c"pthread_mutex_unlock");
+static CONSISTENT: Real = Real::new(c"pthread_mutex_consistent");
 
 /// All of them.
-pub(super) static REALS: &[&Real] = &[&INIT, &DESTROY, &LOCK, &TRY_LOCK, &TIMED_LOCK, &CLOCK_LOCK, &UNLOCK];
+pub(super) static REALS: &[&Real] = &[&INIT, &DESTROY, &LOCK, &TRY_LOCK, &TIMED_LOCK, &CLOCK_LOCK, &UNLOCK, &CONSISTENT];
 
 /// Where the C library keeps a mutex's kind.
 const KIND_AT: usize = 16;
 
 /// The kind of a mutex, from its storage.
 pub(super) fn kind(mutex: *const Mutex) -> LockKind {
-    const SPECIAL: c_int = 16 | 32 | 64 | 128;
+    const ROBUST: c_int = 16;
+    const PRIORITIES: c_int = 32 | 64;
+    const SHARED: c_int = 128;
     let kind = peek(mutex, KIND_AT);
-    if kind & SPECIAL != 0 {
+    if kind & PRIORITIES != 0 {
         control::note(Note::PlainLocks);
     }
-    match kind & 3 {
-        libc::PTHREAD_MUTEX_RECURSIVE => LockKind::Recursive,
-        libc::PTHREAD_MUTEX_ERRORCHECK => LockKind::ErrorCheck,
-        _ => LockKind::Normal,
+    if kind & SHARED != 0 {
+        control::note(Note::SharedObjects);
     }
+    let relock = match kind & 3 {
+        libc::PTHREAD_MUTEX_RECURSIVE => Relock::Counts,
+        libc::PTHREAD_MUTEX_ERRORCHECK => Relock::Fails,
+        _ => Relock::Deadlocks,
+    };
+    LockKind::Mutex(relock, if kind & ROBUST == 0 { Robustness::Stalled } else { Robustness::Robust })
 }
 
 export! {
@@ -57,7 +64,7 @@ export! {
         if let Some(engine) = running() {
             engine.take_site();
             let mut model = engine.model.borrow_mut();
-            let id = model.objects.at(storage(mutex), || State::Lock(Lock::new(LockKind::Normal)));
+            let id = model.objects.at(storage(mutex), || State::Lock(Lock::new(LockKind::NORMAL)));
             if model.objects.lock(id).owner.is_some() {
                 return libc::EBUSY;
             }
@@ -90,6 +97,18 @@ export! {
         match running() {
             Some(engine) => engine.point(Ask::Lock { lock: storage(mutex), kind: kind(mutex), until: deadline(time) }),
             None => real!(CLOCK_LOCK, fn(*mut Mutex, libc::clockid_t, *const libc::timespec) -> c_int, mutex, clock, time),
+        }
+    }
+
+    fn pthread_mutex_consistent(mutex: *mut Mutex) -> c_int {
+        match running() {
+            Some(engine) => {
+                engine.take_site();
+                let mut model = engine.model.borrow_mut();
+                let id = model.objects.at(storage(mutex), || State::Lock(Lock::new(kind(mutex))));
+                model.objects.lock(id).make_consistent(engine.current())
+            }
+            None => real!(CONSISTENT, fn(*mut Mutex) -> c_int, mutex),
         }
     }
 

@@ -1,12 +1,16 @@
 //! `pthread_once`, which `std::call_once` uses too.
 //!
-//! Not handled: a routine that throws; the process aborts, which is reported.
+//! A routine that throws leaves the frames here behind: this is noticed at the thread's next scheduling point at which other frames are
+//! in their place, and another thread may run the routine then.
 
+use core::cell::Cell;
 use core::ffi::c_int;
 
+use model::event::Range;
+
 use super::{export, peek, storage, store};
-use crate::engine::fiber::{Engine, running};
-use crate::gate::ask::Ask;
+use crate::engine::fiber::{Engine, Fiber, running};
+use crate::gate::ask::{Ask, Request};
 use crate::sys::real::{Real, real};
 
 type Once = libc::pthread_once_t;
@@ -20,12 +24,45 @@ pub(super) static REALS: &[&Real] = &[&ONCE];
 /// What the C library keeps in the storage when the routine has run.
 const DONE: c_int = 2;
 
+/// A routine that a thread runs.
+pub(crate) struct Running {
+    /// Where the frame of whoever called it lies, with a mark in it.
+    frame: usize,
+    once: Range,
+}
+
+const MARK: usize = 0x6f6e_6365_6f6e_6365;
+
+impl Running {
+    /// Whether that frame is no longer there, seen from `here`: it lies below, or other frames have come in its place.
+    fn is_abandoned(&self, here: usize) -> bool {
+        let mark: *const usize = core::ptr::with_exposed_provenance(self.frame);
+        // SAFETY: a word of the thread's own stack, which stays mapped.
+        self.frame <= here || unsafe { mark.read_volatile() } != MARK ^ self.frame
+    }
+}
+
+/// In a fiber: ends what the thread has left by an exception or a jump. What is above `here` on its stack is still there.
+pub(crate) fn leave_abandoned(engine: &Engine, here: usize) {
+    let left = |fiber: &Fiber| fiber.once.borrow_mut().pop_if(|running| running.is_abandoned(here));
+    while let Some(Running { once, .. }) = engine.with_current(left) {
+        engine.request(engine.current(), Request { ask: Ask::OnceAbandon { once }, site: None });
+    }
+}
+
 /// In a fiber: runs the routine, unless that was done, or waits for whoever does.
 pub(super) fn enter(engine: &Engine, once: *mut Once, routine: Routine) {
     let site = engine.take_site();
     let range = storage(once);
+    let mark = Cell::new(0_usize);
+    let frame = mark.as_ptr().expose_provenance();
+    leave_abandoned(engine, frame);
     if engine.point_at(site, Ask::OnceEnter { once: range, done: peek(once, 0) == DONE }) != 0 {
+        mark.set(MARK ^ frame);
+        engine.with_current(|fiber| fiber.once.borrow_mut().push(Running { frame, once: range }));
         routine();
+        mark.set(0);
+        engine.with_current(|fiber| fiber.once.borrow_mut().pop());
         store(once, DONE);
         engine.point_at(site, Ask::OnceLeave { once: range });
     }

@@ -2,8 +2,8 @@
 
 use core::ffi::c_int;
 
-use super::{deadline, export, storage};
-use crate::engine::fiber::running;
+use super::{deadline, export, peek, storage};
+use crate::engine::fiber::{Engine, running};
 use crate::gate::ask::{Ask, Until};
 use crate::gate::lock::{Lock, LockKind};
 use crate::gate::objects::State;
@@ -19,67 +19,109 @@ static TIMED_READ: Real = Real::new(c"pthread_rwlock_timedrdlock");
 static WRITE: Real = Real::new(c"pthread_rwlock_wrlock");
 static TRY_WRITE: Real = Real::new(c"pthread_rwlock_trywrlock");
 static TIMED_WRITE: Real = Real::new(c"pthread_rwlock_timedwrlock");
+static CLOCK_READ: Real = Real::new(c"pthread_rwlock_clockrdlock");
+static CLOCK_WRITE: Real = Real::new(c"pthread_rwlock_clockwrlock");
 static UNLOCK: Real = Real::new(c"pthread_rwlock_unlock");
 
 /// All of them.
-pub(super) static REALS: &[&Real] = &[&INIT, &READ, &TRY_READ, &TIMED_READ, &WRITE, &TRY_WRITE, &TIMED_WRITE, &UNLOCK];
+pub(super) static REALS: &[&Real] =
+    &[&INIT, &READ, &TRY_READ, &TIMED_READ, &WRITE, &TRY_WRITE, &TIMED_WRITE, &CLOCK_READ, &CLOCK_WRITE, &UNLOCK];
 
-const KIND: LockKind = LockKind::ReadWrite;
+/// Where the C library keeps whom a lock prefers.
+const PREFERENCE_AT: usize = 48;
+/// What it keeps there when writers come first: only the attribute that forbids recursion has that effect.
+const WRITERS: c_int = 2;
+
+/// The kind of a lock, from its storage.
+fn kind(lock: *const RwLock) -> LockKind {
+    if peek(lock, PREFERENCE_AT) == WRITERS { LockKind::WriterFirst } else { LockKind::ReadWrite }
+}
+
+/// In a fiber: locks the write side.
+fn write(engine: &Engine, lock: *mut RwLock, until: Until) -> c_int {
+    let (site, kind, lock) = (engine.take_site(), kind(lock), storage(lock));
+    if kind == LockKind::WriterFirst {
+        let arrived = engine.point_at(site, Ask::WriteArrive { lock });
+        if arrived != libc::EBUSY {
+            return arrived;
+        }
+    }
+    engine.point_at(site, Ask::Lock { lock, kind, until })
+}
+
+fn read(engine: &Engine, lock: *mut RwLock, until: Until) -> c_int {
+    engine.point(Ask::ReadLock { lock: storage(lock), kind: kind(lock), until })
+}
 
 export! {
     fn pthread_rwlock_init(lock: *mut RwLock, attributes: *const Attributes) -> c_int {
+        let done = real!(INIT, fn(*mut RwLock, *const Attributes) -> c_int, lock, attributes);
         if let Some(engine) = running() {
             engine.take_site();
-            engine.model.borrow_mut().objects.replace(storage(lock), State::Lock(Lock::new(KIND)));
+            engine.model.borrow_mut().objects.replace(storage(lock), State::Lock(Lock::new(kind(lock))));
         }
-        real!(INIT, fn(*mut RwLock, *const Attributes) -> c_int, lock, attributes)
+        done
     }
 
     fn pthread_rwlock_rdlock(lock: *mut RwLock) -> c_int {
         match running() {
-            Some(engine) => engine.point(Ask::ReadLock { lock: storage(lock), until: Until::Forever }),
+            Some(engine) => read(engine, lock, Until::Forever),
             None => real!(READ, fn(*mut RwLock) -> c_int, lock),
         }
     }
 
     fn pthread_rwlock_tryrdlock(lock: *mut RwLock) -> c_int {
         match running() {
-            Some(engine) => engine.point(Ask::TryReadLock { lock: storage(lock) }),
+            Some(engine) => engine.point(Ask::TryReadLock { lock: storage(lock), kind: kind(lock) }),
             None => real!(TRY_READ, fn(*mut RwLock) -> c_int, lock),
         }
     }
 
     fn pthread_rwlock_timedrdlock(lock: *mut RwLock, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => engine.point(Ask::ReadLock { lock: storage(lock), until: deadline(time) }),
+            Some(engine) => read(engine, lock, deadline(time)),
             None => real!(TIMED_READ, fn(*mut RwLock, *const libc::timespec) -> c_int, lock, time),
+        }
+    }
+
+    fn pthread_rwlock_clockrdlock(lock: *mut RwLock, clock: libc::clockid_t, time: *const libc::timespec) -> c_int {
+        match running() {
+            Some(engine) => read(engine, lock, deadline(time)),
+            None => real!(CLOCK_READ, fn(*mut RwLock, libc::clockid_t, *const libc::timespec) -> c_int, lock, clock, time),
         }
     }
 
     fn pthread_rwlock_wrlock(lock: *mut RwLock) -> c_int {
         match running() {
-            Some(engine) => engine.point(Ask::Lock { lock: storage(lock), kind: KIND, until: Until::Forever }),
+            Some(engine) => write(engine, lock, Until::Forever),
             None => real!(WRITE, fn(*mut RwLock) -> c_int, lock),
         }
     }
 
     fn pthread_rwlock_trywrlock(lock: *mut RwLock) -> c_int {
         match running() {
-            Some(engine) => engine.point(Ask::TryLock { lock: storage(lock), kind: KIND }),
+            Some(engine) => engine.point(Ask::TryLock { lock: storage(lock), kind: kind(lock) }),
             None => real!(TRY_WRITE, fn(*mut RwLock) -> c_int, lock),
         }
     }
 
     fn pthread_rwlock_timedwrlock(lock: *mut RwLock, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => engine.point(Ask::Lock { lock: storage(lock), kind: KIND, until: deadline(time) }),
+            Some(engine) => write(engine, lock, deadline(time)),
             None => real!(TIMED_WRITE, fn(*mut RwLock, *const libc::timespec) -> c_int, lock, time),
+        }
+    }
+
+    fn pthread_rwlock_clockwrlock(lock: *mut RwLock, clock: libc::clockid_t, time: *const libc::timespec) -> c_int {
+        match running() {
+            Some(engine) => write(engine, lock, deadline(time)),
+            None => real!(CLOCK_WRITE, fn(*mut RwLock, libc::clockid_t, *const libc::timespec) -> c_int, lock, clock, time),
         }
     }
 
     fn pthread_rwlock_unlock(lock: *mut RwLock) -> c_int {
         match running() {
-            Some(engine) => engine.point(Ask::Unlock { lock: storage(lock), kind: KIND }),
+            Some(engine) => engine.point(Ask::Unlock { lock: storage(lock), kind: kind(lock) }),
             None => real!(UNLOCK, fn(*mut RwLock) -> c_int, lock),
         }
     }

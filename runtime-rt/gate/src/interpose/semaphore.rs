@@ -2,13 +2,16 @@
 
 use core::ffi::{c_int, c_uint};
 
+use explorer::target::page::Note;
+
 use super::{deadline, export, fail, peek, storage, store};
+use crate::engine::control;
 use crate::engine::fiber::{Engine, running};
 use crate::gate::ask::{Ask, Until};
 use crate::gate::objects::State;
 use crate::sys::real::{Real, real};
 
-type Semaphore = libc::sem_t;
+pub(super) type Semaphore = libc::sem_t;
 
 static INIT: Real = Real::new(c"sem_init");
 static WAIT: Real = Real::new(c"sem_wait");
@@ -39,6 +42,9 @@ export! {
     fn sem_init(semaphore: *mut Semaphore, shared: c_int, count: c_uint) -> c_int {
         if let Some(engine) = running() {
             engine.take_site();
+            if shared != 0 {
+                control::note(Note::SharedObjects);
+            }
             engine.model.borrow_mut().objects.replace(storage(semaphore), State::Semaphore(count));
         }
         real!(INIT, fn(*mut Semaphore, c_int, c_uint) -> c_int, semaphore, shared, count)

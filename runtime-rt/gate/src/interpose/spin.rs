@@ -19,7 +19,7 @@ static UNLOCK: Real = Real::new(c"pthread_spin_unlock");
 /// All of them.
 pub(super) static REALS: &[&Real] = &[&INIT, &LOCK, &TRY_LOCK, &UNLOCK];
 
-const KIND: LockKind = LockKind::Normal;
+const KIND: LockKind = LockKind::NORMAL;
 
 export! {
     fn pthread_spin_init(spin: *mut Spin, shared: c_int) -> c_int {

@@ -38,6 +38,8 @@ static CONDITION_SIGNAL: Real = Real::new(c"cnd_signal");
 static CONDITION_BROADCAST: Real = Real::new(c"cnd_broadcast");
 static CONDITION_DESTROY: Real = Real::new(c"cnd_destroy");
 static ONCE: Real = Real::new(c"call_once");
+static KEY_CREATE: Real = Real::new(c"tss_create");
+static KEY_DELETE: Real = Real::new(c"tss_delete");
 
 /// All of them.
 pub(super) static REALS: &[&Real] = &[
@@ -59,6 +61,8 @@ pub(super) static REALS: &[&Real] = &[
     &CONDITION_BROADCAST,
     &CONDITION_DESTROY,
     &ONCE,
+    &KEY_CREATE,
+    &KEY_DELETE,
 ];
 
 /// A result of pthreads in the terms of C11.
@@ -224,6 +228,19 @@ export! {
             }
             None => real!(CONDITION_DESTROY, fn(*mut Condition), condition),
         }
+    }
+
+    fn tss_create(key: *mut libc::pthread_key_t, destructor: Option<super::keys::Function>) -> c_int {
+        let done = real!(KEY_CREATE, fn(*mut libc::pthread_key_t, Option<super::keys::Function>) -> c_int, key, destructor);
+        if done == 0 {
+            super::keys::note_created(key, destructor);
+        }
+        done
+    }
+
+    fn tss_delete(key: libc::pthread_key_t) {
+        super::keys::note_deleted(key);
+        real!(KEY_DELETE, fn(libc::pthread_key_t), key);
     }
 
     fn call_once(once: *mut libc::pthread_once_t, routine: super::once::Routine) {

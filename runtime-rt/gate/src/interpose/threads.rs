@@ -8,24 +8,28 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use explorer::target::page::Note;
 use model::ids::ThreadId;
+use model::pair::Rw;
 
-use super::{export, store};
+use super::{deadline, export, store};
 use crate::engine::control;
 use crate::engine::execution::{create, end_thread};
 use crate::engine::fiber::{Engine, Routine, Stop, installed, running};
+use crate::engine::habits::{self, Habit, Own};
 use crate::engine::lenders::CREATE;
-use crate::gate::ask::Ask;
+use crate::gate::ask::{Ask, Until};
 use crate::sys::real::{Real, real};
 
 static JOIN: Real = Real::new(c"pthread_join");
 static TRY_JOIN: Real = Real::new(c"pthread_tryjoin_np");
+static TIMED_JOIN: Real = Real::new(c"pthread_timedjoin_np");
+static CLOCK_JOIN: Real = Real::new(c"pthread_clockjoin_np");
 static DETACH: Real = Real::new(c"pthread_detach");
 static EXIT: Real = Real::new(c"pthread_exit");
 static CANCEL: Real = Real::new(c"pthread_cancel");
 static KILL: Real = Real::new(c"pthread_kill");
 
 /// All of them.
-pub(super) static REALS: &[&Real] = &[&JOIN, &TRY_JOIN, &DETACH, &EXIT, &CANCEL, &KILL];
+pub(super) static REALS: &[&Real] = &[&JOIN, &TRY_JOIN, &TIMED_JOIN, &CLOCK_JOIN, &DETACH, &EXIT, &CANCEL, &KILL];
 
 type Function = extern "C" fn(*mut c_void) -> *mut c_void;
 type Attributes = libc::pthread_attr_t;
@@ -86,6 +90,31 @@ pub(super) fn join(engine: &Engine, identity: libc::pthread_t) -> Result<*mut c_
     }
 }
 
+/// In a fiber: waits for a thread's end, but no longer than that.
+fn timed_join(engine: &Engine, identity: libc::pthread_t, place: *mut *mut c_void, until: Until) -> c_int {
+    habits::show(engine, Habit::LooksForEnds);
+    let site = engine.take_site();
+    if let Some(child) = find(engine, identity).filter(|&child| child != engine.current()) {
+        let word = habits::word(identity, Own::End);
+        let looked = engine.point_at(site, Ask::TimedJoin { child, word, until });
+        if looked != 0 {
+            return looked;
+        }
+    }
+    finish(engine, identity, place)
+}
+
+/// In a fiber: joins a thread that has ended, or is about to.
+fn finish(engine: &Engine, identity: libc::pthread_t, place: *mut *mut c_void) -> c_int {
+    match join(engine, identity) {
+        Ok(result) => {
+            store(place, result);
+            0
+        }
+        Err(error) => error,
+    }
+}
+
 /// In a fiber: nobody will wait for the thread.
 pub(super) fn detach(engine: &Engine, identity: libc::pthread_t) -> c_int {
     engine.take_site();
@@ -120,12 +149,34 @@ export! {
         let Some(engine) = running() else {
             return real!(JOIN, fn(libc::pthread_t, *mut *mut c_void) -> c_int, identity, place);
         };
-        match join(engine, identity) {
-            Ok(result) => {
-                store(place, result);
-                0
+        finish(engine, identity, place)
+    }
+
+    fn pthread_timedjoin_np(identity: libc::pthread_t, place: *mut *mut c_void, time: *const libc::timespec) -> c_int {
+        match running() {
+            Some(engine) => timed_join(engine, identity, place, deadline(time)),
+            None => {
+                real!(TIMED_JOIN, fn(libc::pthread_t, *mut *mut c_void, *const libc::timespec) -> c_int, identity, place, time)
             }
-            Err(error) => error,
+        }
+    }
+
+    fn pthread_clockjoin_np(
+        identity: libc::pthread_t,
+        place: *mut *mut c_void,
+        clock: libc::clockid_t,
+        time: *const libc::timespec,
+    ) -> c_int {
+        match running() {
+            Some(engine) => timed_join(engine, identity, place, deadline(time)),
+            None => real!(
+                CLOCK_JOIN,
+                fn(libc::pthread_t, *mut *mut c_void, libc::clockid_t, *const libc::timespec) -> c_int,
+                identity,
+                place,
+                clock,
+                time
+            ),
         }
     }
 
@@ -133,15 +184,15 @@ export! {
         let Some(engine) = running() else {
             return real!(TRY_JOIN, fn(libc::pthread_t, *mut *mut c_void) -> c_int, identity, place);
         };
-        engine.point(Ask::Yield);
-        match find(engine, identity) {
-            None => libc::ESRCH,
-            Some(child) if !engine.model.borrow().has_ended(child) => libc::EBUSY,
-            Some(child) => {
-                store(place, forget(engine, child));
-                0
+        habits::show(engine, Habit::LooksForEnds);
+        let site = engine.take_site();
+        if let Some(child) = find(engine, identity).filter(|&child| child != engine.current()) {
+            engine.point_at(site, Ask::Access { range: habits::word(identity, Own::End), rw: Rw::Read, atomic: true });
+            if !engine.model.borrow().threads[child.index()].ending {
+                return libc::EBUSY;
             }
         }
+        finish(engine, identity, place)
     }
 
     fn pthread_detach(identity: libc::pthread_t) -> c_int {

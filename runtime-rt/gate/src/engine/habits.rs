@@ -1,0 +1,59 @@
+//! What the program has been seen to do that needs scheduling points which other programs do without.
+//!
+//! A habit is learnt once and stays. The execution in which it is learnt lacks points that it should have had, so it ends there, and
+//! the exploration (or replay) begins anew with them.
+
+use core::cell::Cell;
+
+use model::event::Range;
+
+use super::fiber::{Engine, Stop};
+
+/// Something that few programs do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Habit {
+    /// It looks whether threads have ended without waiting for that: the end of a thread shows in a word.
+    LooksForEnds = 0,
+    /// Threads interrupt each other, by signals or cancellation: each point of a thread is preceded by a look whether it was.
+    Interrupts = 1,
+}
+
+/// The habits of a program.
+#[derive(Default)]
+pub(crate) struct Habits(Cell<u8>);
+
+impl Habits {
+    /// Whether it is one of the program's.
+    #[inline]
+    pub(crate) fn has(&self, habit: Habit) -> bool {
+        self.0.get() & (1 << habit as u8) != 0
+    }
+}
+
+/// In a fiber: the program does this. Returns when that was known from the beginning.
+pub(crate) fn show(engine: &Engine, habit: Habit) {
+    if !engine.habits.has(habit) {
+        engine.habits.0.set(engine.habits.0.get() | 1 << habit as u8);
+        engine.leave_for_good(Stop::Learnt);
+    }
+}
+
+/// Which of a thread's own words is meant. They lie where the C library keeps what it knows of the thread, which the program itself
+/// never touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Own {
+    /// The one that its end is written to.
+    End,
+    /// The one that interruptions are written to.
+    Interruption,
+}
+
+/// A word of the thread with this identity.
+pub(crate) fn word(identity: libc::pthread_t, own: Own) -> Range {
+    let offset = match own {
+        Own::End => 8,
+        Own::Interruption => 16,
+    };
+    Range { address: identity + offset, length: 4 }
+}

@@ -1,5 +1,5 @@
 // epoll over an event counter: the wait ends with the event, or, in other schedules, with its time limit.
-// outcomes: pass, exit-status 1
+// outcomes: pass | exit-status 1
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/epoll.h>

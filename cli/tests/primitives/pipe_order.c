@@ -1,5 +1,5 @@
 // Two writers: either may come first.
-// outcomes: pass, exit-status 1
+// outcomes: pass | exit-status 1
 #include <pthread.h>
 #include <unistd.h>
 static int ends[2];

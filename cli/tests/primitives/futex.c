@@ -1,0 +1,76 @@
+// The futex system call, by way of the C library.
+// case wait: 1
+// case value-changed: 11
+// case timed: 0 | 110 | 11
+// case wake-one: 1
+// case wake-all: 2
+// case bitset: 1
+// case requeue: pass
+// note requeue: the program moves waiters between futexes
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static atomic_int word, woken, waiting;
+static long futex(int operation, int value, const struct timespec *time) {
+  return syscall(SYS_futex, &word, operation, value, time, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+static void *set(void *unused) {
+  word = 1;
+  futex(FUTEX_WAKE_PRIVATE, 1, NULL);
+  return unused;
+}
+static void *wait_there(void *unused) {
+  while (!word) futex(FUTEX_WAIT, 0, NULL);
+  woken++;
+  return unused;
+}
+static void *wait_once(void *unused) {
+  waiting++;
+  futex(FUTEX_WAIT, 0, NULL);
+  woken++;
+  return unused;
+}
+int main(int argc, char **argv) {
+  const char *is = argc > 1 ? argv[1] : "";
+  struct timespec span = {1, 0};
+  pthread_t t, u;
+  int result;
+  if (!strcmp(is, "wait") || !strcmp(is, "bitset")) {
+    pthread_create(&t, NULL, set, NULL);
+    while (!word) futex(*is == 'w' ? FUTEX_WAIT : FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 0, NULL);
+    pthread_join(t, NULL);
+    printf("%d", (int)word);
+  } else if (!strcmp(is, "value-changed")) {
+    futex(FUTEX_WAIT, 1, NULL);
+    printf("%d", errno);
+  } else if (!strcmp(is, "timed")) {
+    pthread_create(&t, NULL, set, NULL);
+    result = futex(FUTEX_WAIT, 0, &span) ? errno : 0;
+    pthread_join(t, NULL);
+    printf("%d", result);
+  } else if (!strcmp(is, "wake-one")) {
+    pthread_create(&t, NULL, wait_once, NULL);
+    // The wake-up says whether there was anyone.
+    while (!futex(FUTEX_WAKE, 1, NULL)) { }
+    pthread_join(t, NULL);
+    printf("%d", (int)woken);
+  } else if (!strcmp(is, "wake-all")) {
+    pthread_create(&t, NULL, wait_there, NULL);
+    pthread_create(&u, NULL, wait_there, NULL);
+    word = 1;
+    futex(FUTEX_WAKE, INT_MAX, NULL);
+    pthread_join(t, NULL);
+    pthread_join(u, NULL);
+    printf("%d", (int)woken);
+  } else {
+    syscall(SYS_futex, &word, FUTEX_REQUEUE, 0, NULL, &waiting, 0);
+  }
+  fflush(stdout);
+}

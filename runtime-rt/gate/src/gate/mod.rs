@@ -1,7 +1,7 @@
 //! The gate: what a thread may do at a scheduling point.
 //!
 //! In reading order: synchronization objects (`lock`, `waiting`, `injected`) and where they are found (`objects`); what a
-//! thread asks for (`ask`, with `readiness` for system calls); the model of all of it, which says who is enabled (`model`) and performs events (`perform`); which plain
+//! thread asks for (`ask`, with `readiness` for system calls); the model of all of it (`model`), which says who is enabled (`pending`) and performs events (`perform`); which plain
 //! accesses are scheduling points (`shadow`).
 //!
 //! All of this is plain data and functions, tested without fibers.
@@ -11,6 +11,7 @@ pub(crate) mod injected;
 pub(crate) mod lock;
 pub(crate) mod model;
 pub(crate) mod objects;
+pub(crate) mod pending;
 pub(crate) mod perform;
 pub(crate) mod readiness;
 pub(crate) mod shadow;

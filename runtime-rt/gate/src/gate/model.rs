@@ -9,7 +9,6 @@
 use alloc::vec::Vec;
 
 use explorer::target::page::Why;
-use explorer::threads::ThreadSet;
 use model::event::{Event, EventKind, Range};
 use model::ids::{ObjectId, ThreadId};
 
@@ -341,144 +340,7 @@ impl Model {
             self.let_go(thread, |holds, me| holds.give_up(me, why));
         }
     }
-
-    /// Brings waits up to date and says who is enabled.
-    pub(crate) fn enabled(&mut self) -> ThreadSet {
-        let mut enabled = ThreadSet::EMPTY;
-        for index in 0..self.threads.len() {
-            let thread = ThreadId::new(index);
-            if self.threads[index].life != Life::Alive {
-                continue;
-            }
-            if is_flexible(self.threads[index].request.ask) {
-                self.pending[index] = Some(self.event_of(thread));
-            }
-            if self.is_enabled(thread) {
-                enabled.insert(thread);
-            }
-        }
-        match self.exiting {
-            Some(thread) if enabled.contains(thread) => ThreadSet::one(thread),
-            _ => enabled,
-        }
-    }
-
-    /// What the thread's request is as an event, as things are now.
-    pub(super) fn event_of(&self, thread: ThreadId) -> Event {
-        let entry = &self.threads[thread.index()];
-        let range_of = |object: Option<ObjectId>| object.map(|id| self.objects.get(id).range);
-        let on = |kind| (kind, range_of(entry.object), entry.object);
-        let on_mutex = |kind| (kind, range_of(entry.mutex), entry.mutex);
-        // What need not wait for ever may also end without: strategies must not take the release for what alone enables it.
-        let timed = |until, kind, may_end| match until {
-            Until::Forever => kind,
-            Until::Deadline(_) if self.is_free(thread) => may_end,
-            Until::Deadline(_) => EventKind::LockTimeout,
-        };
-        let (kind, range, object) = match entry.request.ask {
-            Ask::Start => (EventKind::Start, None, None),
-            Ask::Exit => (EventKind::Exit, None, None),
-            Ask::ExitProcess => (EventKind::ExitProcess, None, None),
-            Ask::Create { child } => (EventKind::Create { child }, None, None),
-            Ask::Join { child } => (EventKind::Join { child }, None, None),
-            Ask::TimedJoin { word, .. } if self.is_free(thread) => {
-                (EventKind::Access { rw: model::pair::Rw::Read, atomic: true }, Some(word), None)
-            }
-            Ask::TimedJoin { word, .. } => (EventKind::LockTimeout, Some(word), None),
-            Ask::Access { range, rw, atomic } => (EventKind::Access { rw, atomic }, Some(range), None),
-            Ask::Lock { until, .. } => on(timed(until, EventKind::Lock, EventKind::TimedLock)),
-            Ask::TryLock { .. } | Ask::WriteArrive { .. } => on(EventKind::TryLock),
-            Ask::ReadLock { until, .. } => on(timed(until, EventKind::ReadLock, EventKind::TryReadLock)),
-            Ask::TryReadLock { .. } => on(EventKind::TryReadLock),
-            Ask::Unlock { .. } | Ask::Orphan { .. } => on(EventKind::Unlock),
-            Ask::WaitRelease { mutex, .. } => on(EventKind::WaitRelease { mutex }),
-            Ask::Waiting { .. } if entry.woken => on_mutex(EventKind::WaitReacquire),
-            Ask::Waiting { until: Until::Deadline(_), .. } => on(EventKind::WaitTimeout),
-            Ask::Waiting { .. } if self.may_wake_for_nothing(thread) => on(EventKind::WaitSpurious),
-            Ask::Waiting { .. } => on(EventKind::Waiting),
-            Ask::Reacquire { .. } => on_mutex(EventKind::WaitReacquire),
-            Ask::Signal { .. } => on(EventKind::Signal),
-            Ask::Broadcast { .. } => on(EventKind::Broadcast),
-            Ask::SemWait { until, .. } => on(timed(until, EventKind::SemWait, EventKind::SemTryWait)),
-            Ask::SemTryWait { .. } => on(EventKind::SemTryWait),
-            Ask::SemPost { .. } => on(EventKind::SemPost),
-            Ask::BarrierArrive { .. } => on(EventKind::BarrierArrive),
-            Ask::BarrierLeave { .. } => on(EventKind::BarrierLeave),
-            Ask::OnceEnter { .. } => on(EventKind::OnceEnter),
-            Ask::OnceLeave { .. } | Ask::OnceAbandon { .. } => on(EventKind::OnceLeave),
-            Ask::FutexWait { .. } => on(EventKind::FutexWait),
-            Ask::FutexReturn { until: Until::Deadline(_), .. } if !entry.woken => on(EventKind::WaitTimeout),
-            Ask::FutexReturn { .. } => on(EventKind::FutexReturn),
-            Ask::FutexWake { .. } => on(EventKind::FutexWake),
-            Ask::AwaitSignal if entry.signal.is_none() => (EventKind::Waiting, None, None),
-            Ask::SendSignal { .. } | Ask::AwaitSignal | Ask::Call { .. } => (EventKind::External, None, None),
-            Ask::Acquire { hold } => {
-                let range = Range { address: hold.lock, length: INJECTED_BYTES };
-                (EventKind::Acquire { mode: hold.mode }, Some(range), None)
-            }
-            Ask::Yield => (EventKind::Yield, None, None),
-            Ask::Sleep { .. } => (EventKind::Sleep, None, None),
-        };
-        Event { kind, range, object, site: entry.request.site }
-    }
-
-    /// Whether what the thread waits for is there, deadlines apart.
-    fn is_free(&self, thread: ThreadId) -> bool {
-        let entry = &self.threads[thread.index()];
-        let state = |object: Option<ObjectId>| object.map(|id| &self.objects.get(id).state);
-        match entry.request.ask {
-            Ask::Lock { .. } => matches!(state(entry.object), Some(State::Lock(lock)) if lock.can_lock(thread)),
-            Ask::ReadLock { .. } => matches!(state(entry.object), Some(State::Lock(lock)) if lock.can_read(thread)),
-            Ask::Waiting { .. } | Ask::Reacquire { .. } => match state(entry.mutex) {
-                Some(State::Lock(lock)) => lock.owner.is_none() && lock.readers.is_empty(),
-                _ => true,
-            },
-            Ask::SemWait { .. } => matches!(state(entry.object), Some(State::Semaphore(count)) if *count > 0),
-            Ask::BarrierLeave { .. } | Ask::FutexReturn { .. } => entry.woken,
-            Ask::AwaitSignal => entry.signal.is_some(),
-            Ask::OnceEnter { .. } => !matches!(state(entry.object), Some(State::Once(Once::Running(by))) if *by != thread),
-            Ask::Join { child } => self.threads.get(child.index()).is_none_or(|child| child.life == Life::Ended),
-            Ask::TimedJoin { child, .. } => self.threads.get(child.index()).is_none_or(|child| child.ending),
-            Ask::Acquire { hold } => self.holds.can_acquire(thread, hold.lock, hold.mode),
-            Ask::Call { ready, .. } => self.is_ready(ready),
-            _ => true,
-        }
-    }
-
-    fn may_wake_for_nothing(&self, thread: ThreadId) -> bool {
-        self.spurious == Spurious::Possible && self.threads[thread.index()].woken_for_nothing_at != Some(self.changes_by_others(thread))
-    }
-
-    fn is_enabled(&self, thread: ThreadId) -> bool {
-        let entry = &self.threads[thread.index()];
-        let others = || self.changes_by_others(thread);
-        if entry.spinning_at.is_some_and(|at| at == others()) {
-            return false;
-        }
-        match self.pending[thread.index()].map(|event| event.kind) {
-            Some(EventKind::Waiting) | None => false,
-            Some(EventKind::WaitSpurious) => true,
-            Some(EventKind::WaitTimeout | EventKind::LockTimeout) => entry.timed_out_at.is_none_or(|at| at != others()),
-            Some(_) => {
-                // A call that has a time limit may give up, but only once until others change something.
-                let may_end = || matches!(entry.request.ask, Ask::Call { until: Until::Deadline(_), .. });
-                self.is_free(thread) || (may_end() && entry.timed_out_at.is_none_or(|at| at != others()))
-            }
-        }
-    }
-
-    /// Whether a system call would not have to wait.
-    pub(super) fn is_ready(&self, ready: Readiness) -> bool {
-        match ready {
-            Readiness::Calls { known } => self.calls != known,
-            Readiness::Outside(_) if !self.open_to_outside => false,
-            _ => ready.holds(),
-        }
-    }
 }
-
-/// Bytes of an injected lock.
-const INJECTED_BYTES: u32 = 64;
 
 /// Why a thread gives its injected locks up before it waits for this, if it does.
 fn waits_for_peers(ask: Ask) -> Option<Why> {
@@ -490,20 +352,6 @@ fn waits_for_peers(ask: Ask) -> Option<Why> {
         Ask::Call { .. } => Why::Poll,
         _ => return None,
     })
-}
-
-/// Whether what the request is as an event depends on what others do.
-fn is_flexible(ask: Ask) -> bool {
-    matches!(
-        ask,
-        Ask::Waiting { .. }
-            | Ask::AwaitSignal
-            | Ask::FutexReturn { .. }
-            | Ask::TimedJoin { .. }
-            | Ask::Lock { until: Until::Deadline(_), .. }
-            | Ask::ReadLock { until: Until::Deadline(_), .. }
-            | Ask::SemWait { until: Until::Deadline(_), .. }
-    )
 }
 
 fn event(kind: EventKind, range: Option<Range>, object: Option<ObjectId>) -> Event {

@@ -34,6 +34,10 @@ fn call(name: String, sync: Option<(SyncOp, Vec<Place>)>) -> NodeKind {
     NodeKind::Call(Call { callee: Callee::Direct(name), accesses: Vec::new(), sync, blocking: None })
 }
 
+fn access(rw: Rw, place: Place) -> Access {
+    Access { rw, place, atomic: false, bytes: Some(8), covers: Vec::new() }
+}
+
 fn place(random: &mut Random, functions: usize) -> Place {
     let number = random.below(functions / 4 + 4);
     match random.below(3) {
@@ -53,9 +57,9 @@ fn function(index: usize, functions: usize, random: &mut Random, evidence: &mut 
             _ if locked && i == 3 => call("pthread_mutex_lock".to_owned(), Some((SyncOp::Lock, vec![lock.clone()]))),
             _ if locked && i == 15 => call("pthread_mutex_unlock".to_owned(), Some((SyncOp::Unlock, vec![lock.clone()]))),
             0 if index > 0 => call(format!("f{}", index - 1 - random.below(index.min(30))), None),
-            1 | 2 => NodeKind::Access(Access { rw: Rw::Read, place: shared.clone(), atomic: false }),
-            3 => NodeKind::Access(Access { rw: Rw::Write, place: place(random, functions), atomic: false }),
-            4 => NodeKind::Access(Access { rw: Rw::Read, place: place(random, functions), atomic: false }),
+            1 | 2 => NodeKind::Access(access(Rw::Read, shared.clone())),
+            3 => NodeKind::Access(access(Rw::Write, place(random, functions))),
+            4 => NodeKind::Access(access(Rw::Read, place(random, functions))),
             _ => NodeKind::Block,
         });
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use model::external::Blocking;
 use model::ids::{FunctionId, NodeId, VariableId};
 use model::pair::Rw;
-use model::program::{NodeKind, Program};
+use model::program::{Access, NodeKind, Program};
 
 use crate::sets::Set;
 use crate::variable::Variables;
@@ -39,6 +39,26 @@ pub struct NodeAccess {
     pub transfer: bool,
 }
 
+/// Which part of an access a variable is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Its own place.
+    Begins,
+    /// What it covers besides.
+    Covered,
+}
+
+/// The variables that an access touches, each once.
+fn variables_of(variables: &Variables, access: &Access) -> Vec<(VariableId, Part)> {
+    let mut found: Vec<(VariableId, Part)> = variables.of_place(&access.place).map(|variable| (variable, Part::Begins)).collect();
+    for variable in access.covers.iter().flat_map(|place| variables.of_place(place)) {
+        if found.iter().all(|(known, _)| *known != variable) {
+            found.push((variable, Part::Covered));
+        }
+    }
+    found
+}
+
 /// All accesses of a program.
 #[derive(Clone, Debug)]
 pub struct Accesses {
@@ -54,9 +74,9 @@ impl Accesses {
             let moves = matches!(&node.kind, NodeKind::Call(call) if call.blocking == Some(Blocking::Descriptor));
             let mut found = Vec::new();
             for access in node.accesses() {
-                for variable in variables.of_place(&access.place) {
+                for (variable, part) in variables_of(variables, access) {
                     let one = variables.get(variable).is_single_instance();
-                    let must = direct && one;
+                    let must = direct && one && part == Part::Begins;
                     let certainty = if must { Certainty::Must } else { Certainty::May };
                     found.push(NodeAccess { variable, rw: access.rw, certainty, atomic: access.atomic, transfer: moves && !one });
                 }

@@ -11,6 +11,9 @@
 //! makes one variable with the others if none of them did. So static results add sites to variables and never unite two that
 //! runs kept apart, which would make locks coarse, but for one thing: all elements of an array are one, however they are indexed.
 //!
+//! An access of several bytes belongs to the variable of each place in it (`model::range`); that it met another on one address says nothing of which of
+//! them was meant. Where it begins at a bare pointer that never ran, points-to analysis says what lies behind.
+//!
 //! Not handled: a pointer that ran belongs to what it was seen with, though it may point elsewhere in other runs; a place of which
 //! the analysis says too little (its class has fields that cannot be told apart, or more than `MOST_JOINED` variables) stays by itself, and
 //! is counted.
@@ -22,7 +25,7 @@ use model::ids::{SiteKey, VariableId};
 use model::profile::{Evidence, SiteEvidence};
 use model::program::{Place, Program};
 
-use crate::points_to::PointsTo;
+use crate::points_to::{Class, PointsTo};
 
 /// More variables than this are joined by no place on the word of the static analysis.
 const MOST_JOINED: usize = 4;
@@ -84,7 +87,7 @@ impl Variables {
     #[must_use]
     pub fn of(program: &Program, evidence: &Evidence, points_to: &PointsTo) -> Self {
         let sites = places_of_sites(program);
-        let mut grouping = Grouping::default();
+        let mut grouping = Grouping { ranges: ranges(program), ..Grouping::default() };
         for place in sites.values().flatten() {
             grouping.union.index(place);
         }
@@ -107,7 +110,7 @@ impl Variables {
             let known = runs.entry(place).or_insert(Ran::Privately);
             *known = if shared { Ran::OnSharedMemory } else { *known };
         }
-        grouping.connect_statically(points_to, &runs);
+        grouping.connect_statically(points_to, &runs, &bytes_behind_pointers(program));
         grouping.finish(sites)
     }
 
@@ -188,13 +191,30 @@ fn places_of_sites(program: &Program) -> BTreeMap<SiteKey, Vec<Place>> {
     let mut sites = BTreeMap::new();
     for node in program.functions.iter().flat_map(|function| &function.nodes) {
         if let Some(site) = node.site.filter(|_| !node.accesses().is_empty()) {
-            let mut places: Vec<Place> = node.accesses().iter().map(|access| access.place.clone()).collect();
+            let mut places: Vec<Place> = node.accesses().iter().flat_map(|access| access.places().cloned()).collect();
             places.sort();
             places.dedup();
             sites.insert(site, places);
         }
     }
     sites
+}
+
+/// The sites that access several places of one range.
+fn ranges(program: &Program) -> BTreeSet<SiteKey> {
+    let nodes = program.functions.iter().flat_map(|function| &function.nodes);
+    nodes.filter(|node| node.accesses().iter().any(|access| !access.covers.is_empty())).filter_map(|node| node.site).collect()
+}
+
+/// How many bytes are accessed at once through each bare pointer, at most.
+fn bytes_behind_pointers(program: &Program) -> BTreeMap<&Place, i64> {
+    let mut found: BTreeMap<&Place, i64> = BTreeMap::new();
+    let nodes = program.functions.iter().flat_map(|function| &function.nodes);
+    for access in nodes.flat_map(|node| node.accesses()).filter(|access| is_pointer(&access.place)) {
+        let bytes = found.entry(&access.place).or_default();
+        *bytes = (*bytes).max(access.bytes.map_or(0, i64::from));
+    }
+    found
 }
 
 /// Whether and where a place's sites ran.
@@ -223,6 +243,8 @@ struct Grouping {
     joins: BTreeMap<Place, BTreeSet<Place>>,
     /// Two places behind pointers that were seen together.
     pointers: BTreeSet<(Place, Place)>,
+    /// Sites that access several places at once.
+    ranges: BTreeSet<SiteKey>,
     reasons: Vec<(Place, (SiteKey, SiteKey))>,
     ambiguous: BTreeSet<Place>,
 }
@@ -237,6 +259,7 @@ impl Grouping {
         }
         for (x, y) in combinations() {
             match (is_pointer(x), is_pointer(y)) {
+                (false, false) if self.ranges.contains(&a) || self.ranges.contains(&b) => continue,
                 (false, false) if may_unite(x, y, seen) => self.union.join(x, y),
                 (false, false) => continue,
                 (true, false) => {
@@ -274,7 +297,7 @@ impl Grouping {
     }
 
     /// Adds what never ran to what it may be.
-    fn connect_statically(&mut self, points_to: &PointsTo, runs: &BTreeMap<Place, Ran>) {
+    fn connect_statically(&mut self, points_to: &PointsTo, runs: &BTreeMap<Place, Ran>, bytes: &BTreeMap<&Place, i64>) {
         let mut joins: BTreeMap<&Place, BTreeSet<Place>> = BTreeMap::new();
         for class in points_to.classes() {
             let places: Vec<&Place> = class.places.iter().filter(|place| self.union.indices.contains_key(*place)).collect();
@@ -282,26 +305,19 @@ impl Grouping {
             for (element, other) in elements(&places).into_iter().filter(|_| !class.whole) {
                 self.union.join(element, other);
             }
-            let seen: Vec<&Place> = places.iter().copied().filter(|place| runs.get(*place) == Some(&Ran::OnSharedMemory)).collect();
+            let targets = self.ran_in(class, runs);
             let bare = places.into_iter().filter(|place| !runs.contains_key(*place));
             let bare: Vec<&Place> = bare.filter(|place| !matches!(place, Place::Global { .. } | Place::GlobalElement { .. })).collect();
-            if seen.is_empty() {
+            if targets.is_empty() {
                 let pointers: Vec<&Place> =
                     bare.into_iter().filter(|place| is_pointer(place) && !self.joins.contains_key(*place)).collect();
                 pointers.windows(2).for_each(|pair| self.union.join(pair[0], pair[1]));
-                continue;
-            }
-            // A pointer that was seen with named places stands for those.
-            let meant = seen
-                .iter()
-                .flat_map(|&place| self.joins.get(place).map_or_else(|| vec![place.clone()], |named| named.iter().cloned().collect()));
-            if class.whole {
+            } else if class.whole {
                 self.ambiguous.extend(bare.into_iter().cloned());
-                continue;
-            }
-            let targets: BTreeMap<Option<usize>, Place> = meant.map(|place| (self.union.root_of(&place), place)).collect();
-            for place in bare {
-                joins.entry(place).or_default().extend(targets.values().cloned());
+            } else {
+                for place in bare {
+                    joins.entry(place).or_default().extend(targets.values().cloned());
+                }
             }
         }
         for (place, targets) in joins {
@@ -309,6 +325,37 @@ impl Grouping {
                 self.ambiguous.insert(place.clone());
             } else {
                 self.joins.entry(place.clone()).or_default().extend(targets);
+            }
+        }
+        self.connect_ranges(points_to, runs, bytes);
+    }
+
+    /// The variables of a class that ran on shared memory, each by one of its places.
+    fn ran_in(&self, class: &Class, runs: &BTreeMap<Place, Ran>) -> BTreeMap<Option<usize>, Place> {
+        let known = class.places.iter().filter(|place| self.union.indices.contains_key(*place));
+        let seen = known.filter(|place| runs.get(*place) == Some(&Ran::OnSharedMemory));
+        // A pointer that was seen with named places stands for those.
+        let meant =
+            seen.flat_map(|place| self.joins.get(place).map_or_else(|| vec![place.clone()], |named| named.iter().cloned().collect()));
+        meant.map(|place| (self.union.root_of(&place), place)).collect()
+    }
+
+    /// Adds to bare pointers that never ran what lies behind the beginning of the memory that is accessed through them at once.
+    fn connect_ranges(&mut self, points_to: &PointsTo, runs: &BTreeMap<Place, Ran>, bytes: &BTreeMap<&Place, i64>) {
+        let by_offset: BTreeMap<(u32, i64), &Class> =
+            points_to.classes().iter().filter(|class| !class.whole).map(|class| ((class.object, class.offset), class)).collect();
+        for class in by_offset.values() {
+            let bare = class.places.iter().filter(|place| !runs.contains_key(*place) && !self.ambiguous.contains(*place));
+            let wide: Vec<(&Place, i64)> =
+                bare.filter_map(|place| Some((place, *bytes.get(place)?))).filter(|(_, bytes)| *bytes > 1).collect();
+            for (place, bytes) in wide {
+                let (start, end) = (class.offset.saturating_add(1), class.offset.saturating_add(bytes));
+                for behind in by_offset.range((class.object, start)..(class.object, end)).map(|(_, behind)| behind) {
+                    let targets = self.ran_in(behind, runs);
+                    if targets.len() <= MOST_JOINED {
+                        self.joins.entry(place.clone()).or_default().extend(targets.into_values());
+                    }
+                }
             }
         }
     }

@@ -17,6 +17,7 @@ pub mod external;
 mod listing;
 pub mod pointer;
 pub mod program;
+pub mod range;
 pub mod site;
 
 pub mod correlation;

@@ -63,7 +63,8 @@ impl fmt::Display for Access {
             Rw::Write => "write",
             Rw::Update => "update",
         };
-        write!(f, "{}{what} {}", if self.atomic { "atomic " } else { "" }, self.place)
+        write!(f, "{}{what} {}", if self.atomic { "atomic " } else { "" }, self.place)?;
+        self.covers.iter().enumerate().try_for_each(|(n, place)| write!(f, "{}{place}", if n == 0 { " covering " } else { ", " }))
     }
 }
 
@@ -120,7 +121,10 @@ mod tests {
             signature: "void ()".to_string(),
             nodes: vec![
                 node(NodeKind::Block, vec![NodeId(1)]),
-                node(NodeKind::Access(Access { rw: Rw::Update, place: place("x"), atomic: true }), vec![NodeId(2)]),
+                node(
+                    NodeKind::Access(Access { rw: Rw::Update, place: place("x"), atomic: true, bytes: Some(4), covers: Vec::new() }),
+                    vec![NodeId(2)],
+                ),
                 node(NodeKind::Call(wait), vec![NodeId(0), NodeId(3)]),
                 node(NodeKind::Return, vec![]),
             ],

@@ -18,6 +18,7 @@ use crate::external::{Blocking, SyncOp};
 use crate::ids::{FunctionId, FunctionKey, NodeId, SiteKey};
 use crate::pair::Rw;
 use crate::pointer::Pointers;
+use crate::range::spread;
 use crate::site::Source;
 
 /// All functions of the program whose bitcode was captured.
@@ -122,6 +123,17 @@ pub struct Access {
     pub place: Place,
     /// Whether it is an atomic instruction (C11 or compiler builtin).
     pub atomic: bool,
+    /// How many bytes it touches at most; `None` if the code does not say.
+    pub bytes: Option<u32>,
+    /// Other places of the program that lie within these bytes; `Program::link` fills it in (`range`).
+    pub covers: Vec<Place>,
+}
+
+impl Access {
+    /// Its place, and those that it covers besides.
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        core::iter::once(&self.place).chain(&self.covers)
+    }
 }
 
 /// Memory as far as one function's code tells: what accesses are grouped into variables by.
@@ -227,7 +239,9 @@ impl Program {
         }
         uncovered.sort();
         uncovered.dedup();
-        Self { functions: functions.into_values().collect(), taken, data, uncovered }
+        let mut program = Self { functions: functions.into_values().collect(), taken, data, uncovered };
+        spread(&mut program);
+        program
     }
 
     /// Where each site stands.

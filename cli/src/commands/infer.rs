@@ -278,7 +278,7 @@ mod tests {
         let node = |key, line, column| {
             let place = Place::Global { name: "x".to_owned(), offset: 0 };
             let position = Position { file: "./src/a.c".to_owned(), line, column, function: "f".to_owned() };
-            let kind = NodeKind::Access(Access { rw: Rw::Read, place, atomic: false });
+            let kind = NodeKind::Access(Access { rw: Rw::Read, place, atomic: false, bytes: Some(4), covers: Vec::new() });
             Node { kind, site: Some(SiteKey(key)), source: Source(vec![position]), successors: Vec::new() }
         };
         let function = Function {

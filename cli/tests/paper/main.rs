@@ -316,3 +316,46 @@ fn figure_10_the_two_reads_of_the_next_node_are_kept_together() {
         ],
     );
 }
+
+/// Not of the paper: what copies, clears or reads in a whole record accesses all fields of it.
+#[test]
+fn copies_fills_and_input_of_a_record_take_the_locks_of_all_its_fields() {
+    check(
+        "#include <string.h>
+         #include <unistd.h>
+         struct record { long first, second; } g, h;
+         void user(void) {
+#line 1
+           long old = g.second;
+#line 6
+           g.second = old + 1;
+         }
+         void copy(void) {
+#line 2
+           g = h;
+         }
+         void clear(void) {
+#line 3
+           memset(&g, 0, sizeof g);
+         }
+         void input(int fd) {
+#line 4
+           read(fd, &g, sizeof g);
+         }
+         void beside(void) {
+#line 5
+           memset(&g.first, 0, sizeof g.first);
+         }",
+        &["user 1 6 g+8 X"],
+        &[
+            "clear before 3: g+8 acquire X",
+            "clear 3->end: g+8 release 3",
+            "copy before 2: g+8 acquire X",
+            "copy 2->end: g+8 release 2",
+            "input before 4: g+8 acquire X",
+            "input 4->end: g+8 release 4",
+            "user before 1: g+8 acquire X",
+            "user 6->end: g+8 release 1",
+        ],
+    );
+}

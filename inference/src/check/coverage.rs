@@ -78,7 +78,7 @@ impl Frame<'_> {
             return None;
         }
         let exclusive = self.lock.pairs.iter().any(|pair| pair.atomicity == Atomicity::Exclusive);
-        let accesses = self.function.node(node).accesses().iter().filter(|access| self.places.contains(&access.place));
+        let accesses = self.function.node(node).accesses().iter().filter(|access| access.places().any(|place| self.places.contains(place)));
         accesses.filter_map(|access| if access.rw.writes() { Some(Mode::X) } else { exclusive.then_some(Mode::R) }).max()
     }
 }

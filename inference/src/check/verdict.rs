@@ -99,7 +99,9 @@ fn users(program: &Program) -> BTreeMap<&Place, BTreeSet<usize>> {
     let mut users: BTreeMap<&Place, BTreeSet<usize>> = BTreeMap::new();
     for (f, function) in program.functions.iter().enumerate() {
         for access in function.nodes.iter().flat_map(|node| node.accesses()) {
-            users.entry(&access.place).or_default().insert(f);
+            for place in access.places() {
+                users.entry(place).or_default().insert(f);
+            }
         }
     }
     users

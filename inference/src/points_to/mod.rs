@@ -38,6 +38,10 @@ pub struct Class {
     pub whole: bool,
     /// Globals that the memory may be part of.
     pub globals: BTreeSet<String>,
+    /// Which class of objects it is in, by a number that means nothing else.
+    pub object: u32,
+    /// Where in these objects it lies, in bytes from a point that they have in common.
+    pub offset: i64,
 }
 
 /// A class before it has a number: a cell in its one form.
@@ -65,7 +69,7 @@ impl PointsTo {
             let functions = solver.functions(cell);
             let globals = symbols.iter().filter(|number| !functions.contains(number));
             let globals = globals.map(|&number| solver.names[number as usize].to_owned()).collect();
-            classes.push(Class { places: places.into_iter().cloned().collect(), whole, globals });
+            classes.push(Class { places: places.into_iter().cloned().collect(), whole, globals, object: object.0, offset });
         }
         classes.sort();
         let mut of_place: BTreeMap<Place, BTreeSet<usize>> = BTreeMap::new();

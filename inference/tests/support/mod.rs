@@ -12,7 +12,8 @@
 //! ran foo 2 500               how often it ran, instead of ten times
 //! same *p x                   may be the same memory, as pointers of the first function tell
 //! ```
-//! Places: `x` a global, `x[]` an element, `T.8` a field, `*p` a pointer. Nodes: `read` `write` `update` `atomic` P, `copy` P Q, `call` F,
+//! Places: `x` a global, `x+8` a field of it, `x[]` an element, `T.8` a field, `*p` a pointer. Nodes: `read` `write` `update` `atomic` P,
+//! `wide` P BYTES (one store), `fill` P BYTES (a call), `copy` P Q, `call` F,
 //! `icall` TYPE, `lock` `unlock` `rdlock` M, `wait` C M, `input` P, `join`, `sleep`, `-` (nothing), `return`, `stop` (unwinding).
 #![allow(dead_code, reason = "each test binary uses a part")]
 
@@ -57,6 +58,9 @@ pub(crate) fn place(text: &str) -> Place {
     if let Some(name) = text.strip_prefix('*') {
         return Place::Pointer { site: SiteKey(fnv1a(name.as_bytes())) };
     }
+    if let Some((name, offset)) = text.split_once('+') {
+        return Place::Global { name: name.to_owned(), offset: offset.parse().expect("an offset") };
+    }
     match text.split_once('.') {
         Some((record, offset)) => Place::Field { record: record.to_owned(), offset: offset.parse().expect("an offset") },
         None => Place::Global { name: text.to_owned(), offset: 0 },
@@ -64,7 +68,7 @@ pub(crate) fn place(text: &str) -> Place {
 }
 
 fn access(rw: Rw, text: &str, atomic: bool) -> Access {
-    Access { rw, place: place(text), atomic }
+    Access { rw, place: place(text), atomic, bytes: None, covers: Vec::new() }
 }
 
 fn call(callee: &str) -> Call {
@@ -83,6 +87,11 @@ fn kind(words: &[&str]) -> NodeKind {
         ["write", p] => NodeKind::Access(access(Rw::Write, p, false)),
         ["update", p] => NodeKind::Access(access(Rw::Update, p, false)),
         ["atomic", p] => NodeKind::Access(access(Rw::Update, p, true)),
+        ["wide", p, bytes] => NodeKind::Access(Access { bytes: Some(number(bytes)), ..access(Rw::Write, p, false) }),
+        ["fill", p, bytes] => {
+            let access = Access { bytes: Some(number(bytes)), ..access(Rw::Write, p, false) };
+            NodeKind::Call(Call { accesses: vec![access], ..call("memset") })
+        }
         ["copy", p, q] => {
             NodeKind::Call(Call { accesses: vec![access(Rw::Write, p, false), access(Rw::Read, q, false)], ..call("memcpy") })
         }
@@ -129,6 +138,7 @@ pub(crate) fn parse(text: &str) -> Case {
     }
     let taken = functions.iter().map(|(name, _, _)| name.clone()).collect();
     let mut program = Program { functions: functions.into_iter().map(function).collect(), taken, ..Program::default() };
+    model::range::spread(&mut program);
     for (index, places) in same.into_iter().enumerate() {
         let pointers = &mut program.functions[0].pointers;
         pointers.count += 1;

@@ -84,6 +84,22 @@ pub(crate) struct RangePoint<'m> {
     pub(crate) address: Value<'m>,
     pub(crate) rw: Rw,
     pub(crate) length: Length,
+    /// The argument that says how long it is at most, where the length is known only afterwards.
+    limit: Option<u8>,
+}
+
+impl RangePoint<'_> {
+    /// How many bytes it has at most, where constants tell.
+    pub(crate) fn most(&self, call: Instruction<'_>) -> Option<u32> {
+        let constant = |index| call.argument(index).and_then(Value::as_integer).and_then(|bytes| u32::try_from(bytes).ok());
+        match self.length {
+            Length::Bytes(bytes) => Some(bytes),
+            Length::Argument(index) | Length::Printed(index) => constant(index),
+            Length::Product(a, b) => constant(a)?.checked_mul(constant(b)?),
+            Length::Result => self.limit.and_then(constant),
+            Length::String | Length::StringAt(_) => None,
+        }
+    }
 }
 
 /// Prepares a module and collects the nodes of all its bodies.
@@ -192,7 +208,11 @@ fn call<'m>(instruction: Instruction<'m>, privacy: &mut Privacy<'m>) -> Result<O
     for range in external.map_or(&[][..], |external| external.ranges) {
         let Some(address) = instruction.argument(range.argument) else { continue };
         match privacy.of(address) {
-            None if fits(instruction, range) => ranges.push(RangePoint { address, rw: range.rw, length: range.length }),
+            None if fits(instruction, range) => {
+                // `read` and its like have the size of the buffer behind its address.
+                let limit = (range.length == Length::Result).then_some(range.argument + 1);
+                ranges.push(RangePoint { address, rw: range.rw, length: range.length, limit });
+            }
             None => {}
             Some(skip) => reason = Some(skip),
         }

@@ -4,7 +4,7 @@ use model::external::External;
 use model::ids::{FunctionKey, NodeId, SiteKey, fnv1a_from};
 use model::program::{Access, Call, Callee, Function, Module as ProgramModule, Node, NodeKind, Place, Uncovered};
 
-use super::collect::{Act, Body, CallPoint, Point, Target, bodies, resolve};
+use super::collect::{Act, Body, CallPoint, Point, RangePoint, Target, bodies, resolve};
 use super::place::Places;
 use super::pointer::{self, Flows};
 use crate::PassError;
@@ -51,7 +51,8 @@ fn node<'m>(body: &Body<'m>, point: &Point<'m>, places: &Places<'m>, flows: &mut
             let site = site_of(point);
             let place = places.of(touch.address, Some(touch.instruction), site);
             flows.behind(&place, touch.address);
-            (NodeKind::Access(Access { rw: touch.rw, place, atomic: touch.atomic }), Some(touch.instruction))
+            let access = Access { rw: touch.rw, place, atomic: touch.atomic, bytes: Some(touch.size), covers: Vec::new() };
+            (NodeKind::Access(access), Some(touch.instruction))
         }
         Act::Call(call) => (NodeKind::Call(self::call(call, site_of(point), places, flows)), Some(call.instruction)),
         Act::Return(at) => (NodeKind::Return, Some(*at)),
@@ -77,7 +78,11 @@ fn call<'m>(call: &CallPoint<'m>, site: SiteKey, places: &Places<'m>, flows: &mu
         flows.behind(&place, address);
         place
     };
-    let accesses = call.ranges.iter().map(|range| Access { rw: range.rw, place: place(range.address), atomic: false }).collect();
+    let access = |range: &RangePoint<'m>| {
+        let bytes = range.most(call.instruction);
+        Access { rw: range.rw, place: place(range.address), atomic: false, bytes, covers: Vec::new() }
+    };
+    let accesses = call.ranges.iter().map(access).collect();
     let sync = call.external.and_then(|external| sync(external, call.instruction, &mut place));
     Call { callee, accesses, sync, blocking: call.external.and_then(|external| external.blocking) }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use benchmarks::expect;
 use benchmarks::kernel::{Settings, examine, problems};
@@ -12,7 +13,7 @@ fn check(name: &str) {
     let kernel = expect::kernel(&expect::programs().join(name)).expect("a well-formed kernel");
     let folder = tempfile::tempdir().expect("a temporary folder");
     // Tests share the machine with each other, so the time limit is not this test's to judge.
-    let settings = Settings { plain_runs: 5, ..Settings::default() };
+    let settings = Settings { plain_runs: 5, limit: Duration::from_secs(300), ..Settings::default() };
     let examined = examine(Path::new(env!("CARGO_BIN_EXE_atomfix")), &kernel, folder.path(), &settings);
     let examined = examined.unwrap_or_else(|error| panic!("{name}: {error:#}"));
     let problems = problems(&kernel, &examined, &settings);

@@ -1,9 +1,10 @@
-//! Builds the C++ shim and the plugin's registration (`src/llvm/*.cpp`) against the LLVM that inkwell links.
+//! Builds the C++ shims and the plugin's registration (`src/llvm/*.cpp`) against the LLVM that inkwell links.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
+    println!("cargo:rerun-if-changed=src/llvm/fields.cpp");
     println!("cargo:rerun-if-changed=src/llvm/shim.cpp");
     println!("cargo:rerun-if-changed=src/llvm/plugin.cpp");
     println!("cargo:rerun-if-env-changed=LLVM_SYS_221_PREFIX");
@@ -17,6 +18,7 @@ fn main() {
     cc::Build::new()
         .cpp(true)
         .std("c++17")
+        .file("src/llvm/fields.cpp")
         .file("src/llvm/shim.cpp")
         .file("src/llvm/plugin.cpp")
         .flag(format!("-isystem{include}"))

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use model::ids::SiteKey;
-use model::program::{Node, NodeKind, Place};
+use model::program::{Node, NodeKind, Place, Program};
 use passes::capture::Capture;
 use rayon::prelude::*;
 
@@ -55,22 +55,23 @@ impl<'a> Sources<'a> {
 
 fn sites(capture: &Capture) -> BTreeMap<SiteKey, Site> {
     let modules = capture.units.par_iter().filter_map(|unit| passes::extract::extract(&unit.bitcode).ok()).collect::<Vec<_>>();
+    let program = Program::link(modules);
     let mut sites = BTreeMap::new();
-    for node in modules.iter().flat_map(|module| &module.functions).flat_map(|function| &function.nodes) {
+    for node in program.functions.iter().flat_map(|function| &function.nodes) {
         if let Some(site) = node.site {
             let position = (!node.source.0.is_empty()).then(|| node.source.to_string());
-            sites.entry(site).or_insert_with(|| Site { position, variable: variable(node) });
+            sites.entry(site).or_insert_with(|| Site { position, variable: variable(&program, node) });
         }
     }
     sites
 }
 
-fn variable(node: &Node) -> Option<String> {
+fn variable(program: &Program, node: &Node) -> Option<String> {
     let place = match &node.kind {
         NodeKind::Call(call) => call.sync.as_ref().and_then(|(_, places)| places.first()).or_else(|| Some(&call.accesses.first()?.place)),
         _ => node.accesses().first().map(|access| &access.place),
     };
-    let name = place.filter(|place| !matches!(place, Place::Pointer { .. })).map(|place| demangled(&place.to_string()))?;
+    let name = place.filter(|place| !matches!(place, Place::Pointer { .. })).map(|place| demangled(&program.name_of(place)))?;
     // The module of a local variable stands in the position beside it.
     Some(name.split('@').next().unwrap_or_default().to_owned())
 }

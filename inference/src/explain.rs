@@ -61,7 +61,7 @@ impl Names<'_> {
     fn place(&self, place: &Place) -> String {
         match place {
             Place::Pointer { site } if self.sites.contains_key(site) => format!("what the pointer at {} points to", self.site(*site)),
-            _ => place.to_string(),
+            _ => self.program.name_of(place),
         }
     }
 

@@ -138,15 +138,15 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let mut findings = findings(&facts, &admission);
     findings.extend(correlated.left);
     findings.extend(over_budget);
-    findings.extend(resolution.program_cycles.iter().map(|cycle| program_cycle(cycle, &locks)));
+    findings.extend(resolution.program_cycles.iter().map(|cycle| program_cycle(cycle, &locks, program)));
     let protects: Vec<_> = resolution.order.iter().map(|&variable| variables.get(variable).places.clone()).collect();
     let (certificate, doubts) = certify(program, &mut plan, &protects);
     findings.extend(doubts);
     Inferred { plan, certificate, findings, statistics, placements: resolution.placements, variables, points_to }
 }
 
-fn program_cycle(cycle: &BTreeSet<ProgramLockId>, locks: &ProgramLocks) -> String {
-    let names: Vec<String> = cycle.iter().map(|&lock| locks.name(lock).to_string()).collect();
+fn program_cycle(cycle: &BTreeSet<ProgramLockId>, locks: &ProgramLocks, program: &Program) -> String {
+    let names: Vec<String> = cycle.iter().map(|&lock| program.name_of(locks.name(lock))).collect();
     format!(
         "the program takes {} of its own locks in more than one order, as far as their classes tell: {}; left as they are",
         names.len(),

@@ -21,7 +21,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use model::ids::{SiteKey, VariableId};
+use model::ids::{FunctionId, NodeId, SiteKey, VariableId};
 use model::profile::{Evidence, SiteEvidence};
 use model::program::{Place, Program};
 
@@ -44,6 +44,9 @@ pub struct Variables {
 /// One variable: what one lock would protect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
+    /// What people call it: the source's name of its most telling place (without debug information, what `Place` displays), and how
+    /// many more there are. No two variables share one.
+    pub name: String,
     /// The places that it unites. Never empty.
     pub places: BTreeSet<Place>,
     /// The observations that united them.
@@ -66,19 +69,9 @@ impl Variable {
     }
 }
 
-/// Its most telling place, and how many more there are.
 impl fmt::Display for Variable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_set() {
-            return write!(f, "{{{}}}", self.members.join(", "));
-        }
-        if let Some(place) = self.places.first() {
-            place.fmt(f)?;
-        }
-        match self.places.len() {
-            0 | 1 => Ok(()),
-            n => write!(f, " and {} more", n - 1),
-        }
+        f.write_str(&self.name)
     }
 }
 
@@ -111,7 +104,9 @@ impl Variables {
             *known = if shared { Ran::OnSharedMemory } else { *known };
         }
         grouping.connect_statically(points_to, &runs, &bytes_behind_pointers(program));
-        grouping.finish(sites)
+        let mut variables = grouping.finish(sites);
+        variables.name(program);
+        variables
     }
 
     /// Places that never ran and of which the static analysis says too little.
@@ -171,9 +166,24 @@ impl Variables {
         for place in &places {
             self.places.entry(place.clone()).or_default().insert(id);
         }
-        let members = members.iter().map(|&v| self.get(v).to_string()).collect();
-        self.classes.push(Variable { places, united_by: Vec::new(), members });
+        let members: Vec<String> = members.iter().map(|&v| self.get(v).to_string()).collect();
+        let name = format!("{{{}}}", members.join(", "));
+        self.classes.push(Variable { name, places, united_by: Vec::new(), members });
         id
+    }
+
+    /// Names all variables, sets left aside. Two that would share a name are named as their places display.
+    fn name(&mut self, program: &Program) {
+        let sites = program.sites();
+        let names: Vec<String> = self.classes.iter().map(|variable| named(variable, |place| source_name(program, &sites, place))).collect();
+        let mut uses: BTreeMap<&String, usize> = BTreeMap::new();
+        for name in &names {
+            *uses.entry(name).or_default() += 1;
+        }
+        let shared: Vec<bool> = names.iter().map(|name| uses[name] > 1).collect();
+        for ((variable, name), shared) in self.classes.iter_mut().zip(names).zip(shared) {
+            variable.name = if shared { named(variable, Place::to_string) } else { name };
+        }
     }
 
     /// The places that a site accesses; `None` for one that accesses nothing.
@@ -181,6 +191,23 @@ impl Variables {
     pub fn places_of(&self, site: SiteKey) -> Option<&[Place]> {
         self.sites.get(&site).map(Vec::as_slice)
     }
+}
+
+fn named(variable: &Variable, name: impl Fn(&Place) -> String) -> String {
+    let first = variable.places.first().map(name).unwrap_or_default();
+    match variable.places.len() {
+        0 | 1 => first,
+        n => format!("{first} and {} more", n - 1),
+    }
+}
+
+/// A bare pointer is called by where it is used first.
+fn source_name(program: &Program, sites: &BTreeMap<SiteKey, (FunctionId, NodeId)>, place: &Place) -> String {
+    let Place::Pointer { site } = place else { return program.name_of(place) };
+    let used = sites.get(site).map(|&(function, node)| &program.function(function).node(node).source);
+    used.and_then(|source| source.0.first())
+        .filter(|at| at.line > 0)
+        .map_or_else(|| place.to_string(), |at| format!("*{}:{}:{}", at.file.rsplit('/').next().unwrap_or_default(), at.line, at.column))
 }
 
 fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
@@ -384,8 +411,10 @@ impl Grouping {
                 places.entry(place.clone()).or_default().insert(VariableId::new(v));
             }
         }
-        let mut classes: Vec<Variable> =
-            classes.into_iter().map(|(places, _)| Variable { places, united_by: Vec::new(), members: Vec::new() }).collect();
+        let mut classes: Vec<Variable> = classes
+            .into_iter()
+            .map(|(places, _)| Variable { name: String::new(), places, united_by: Vec::new(), members: Vec::new() })
+            .collect();
         for (place, sites) in &self.reasons {
             if let Some(&v) = self.union.root_of(place).and_then(|root| of_root.get(&root)) {
                 classes[v].united_by.push(*sites);

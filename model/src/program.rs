@@ -10,7 +10,7 @@
 //! that calls to code outside the program do, save what the table in `external` says.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -31,6 +31,8 @@ pub struct Program {
     pub taken: BTreeSet<String>,
     /// What the initial values of globals point to, one entry for each module that has such.
     pub data: Vec<Pointers>,
+    /// What the source calls places, where debug information says it and it is not what `Place` displays; no two places share a name.
+    pub names: BTreeMap<Place, String>,
     /// What could not be covered, for the report.
     pub uncovered: Vec<Uncovered>,
 }
@@ -47,6 +49,8 @@ pub struct Module {
     pub taken: Vec<String>,
     /// What the initial values of its globals point to.
     pub data: Pointers,
+    /// What the source calls the places that its functions name.
+    pub names: BTreeMap<Place, String>,
     /// What could not be covered in it.
     pub uncovered: Vec<Uncovered>,
 }
@@ -227,7 +231,11 @@ impl Program {
         let mut uncovered = Vec::new();
         let mut taken = BTreeSet::new();
         let mut data = Vec::new();
+        let mut names: BTreeMap<Place, BTreeSet<String>> = BTreeMap::new();
         for module in modules {
+            for (place, name) in module.names {
+                names.entry(place).or_default().insert(name);
+            }
             if !module.data.flows.is_empty() {
                 data.push(module.data);
             }
@@ -239,9 +247,16 @@ impl Program {
         }
         uncovered.sort();
         uncovered.dedup();
-        let mut program = Self { functions: functions.into_values().collect(), taken, data, uncovered };
+        let functions = functions.into_values().collect();
+        let mut program = Self { functions, taken, data, names: telling(names), uncovered };
         spread(&mut program);
         program
+    }
+
+    /// What people call a place.
+    #[must_use]
+    pub fn name_of(&self, place: &Place) -> String {
+        self.names.get(place).cloned().unwrap_or_else(|| place.to_string())
     }
 
     /// Where each site stands.
@@ -263,6 +278,19 @@ impl Program {
     pub fn function(&self, id: FunctionId) -> &Function {
         &self.functions[id.index()]
     }
+}
+
+/// The names that all modules agree on and that no other place has.
+fn telling(names: BTreeMap<Place, BTreeSet<String>>) -> BTreeMap<Place, String> {
+    let agreed = names.into_iter().filter(|(_, names)| names.len() == 1);
+    let named: BTreeMap<Place, String> =
+        agreed.flat_map(|(place, names)| names.into_iter().map(move |name| (place.clone(), name))).collect();
+    let mut uses: BTreeMap<&String, usize> = BTreeMap::new();
+    for name in named.values() {
+        *uses.entry(name).or_default() += 1;
+    }
+    let shared: BTreeSet<String> = uses.into_iter().filter(|&(_, uses)| uses > 1).map(|(name, _)| name.clone()).collect();
+    named.into_iter().filter(|(_, name)| !shared.contains(name)).collect()
 }
 
 impl Function {

@@ -308,11 +308,11 @@ fn figure_10_the_two_reads_of_the_next_node_are_kept_together() {
          }",
         &["set_idle 2 4 recycled X"],
         &[
-            "set_idle before 1: recycled::+0 acquire X",
-            "set_idle before 2: recycled::+0 acquire X",
-            "set_idle 1->2: recycled::+0 release 1",
-            "set_idle 4->end: recycled::+0 release 2",
-            "set_idle 4->1: recycled::+0 release 2",
+            "set_idle before 1: recycled.next acquire X",
+            "set_idle before 2: recycled.next acquire X",
+            "set_idle 1->2: recycled.next release 1",
+            "set_idle 4->end: recycled.next release 2",
+            "set_idle 4->1: recycled.next release 2",
         ],
     );
 }

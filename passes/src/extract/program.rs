@@ -1,5 +1,7 @@
 //! The model of one module: what inference reads.
 
+use std::collections::BTreeMap;
+
 use model::external::External;
 use model::ids::{FunctionKey, NodeId, SiteKey, fnv1a_from};
 use model::program::{Access, Call, Callee, Function, Module as ProgramModule, Node, NodeKind, Place, Uncovered};
@@ -8,7 +10,7 @@ use super::collect::{Act, Body, CallPoint, Point, RangePoint, Target, bodies, re
 use super::place::Places;
 use super::pointer::{self, Flows};
 use crate::PassError;
-use crate::llvm::{Instruction, Module, Value, source_of, with_module};
+use crate::llvm::{Instruction, Module, Records, Value, source_of, with_module};
 
 /// Reads bitcode into the model.
 pub fn extract(bitcode: &[u8]) -> Result<ProgramModule, PassError> {
@@ -25,8 +27,31 @@ pub fn extract(bitcode: &[u8]) -> Result<ProgramModule, PassError> {
         let taken =
             module.functions().map(Value::from).filter(|function| function.is_taken()).map(|function| places.symbol(function)).collect();
         let data = pointer::data(module, &places);
-        Ok(ProgramModule { name, functions, taken, data, uncovered })
+        let names = names(&functions, module);
+        Ok(ProgramModule { name, functions, taken, data, names, uncovered })
     })
+}
+
+/// What the source calls the places of these functions, where that differs from the places' own text.
+fn names(functions: &[Function], module: Module<'_>) -> BTreeMap<Place, String> {
+    let records = Records::of(module);
+    let in_global = |name: &str, offset, exactly: &dyn Fn(String) -> String| {
+        let (linkage, module) = name.split_at(name.find('@').unwrap_or(name.len()));
+        records.in_global(linkage, offset).map(|path| format!("{linkage}{}{module}", exactly(path)))
+    };
+    let name = |place: &Place| match place {
+        Place::Field { record, offset } => records.field(record, *offset).map(|path| format!("{record}{path}")),
+        Place::Global { name, offset } => in_global(name, *offset, &|path| path.replace("[]", "[0]")),
+        Place::GlobalElement { name, offset } => in_global(name, *offset, &|path| path),
+        Place::Pointer { .. } => None,
+    };
+    let nodes = functions.iter().flat_map(|function| &function.nodes);
+    let objects = nodes.flat_map(|node| match &node.kind {
+        NodeKind::Call(call) => call.sync.iter().flat_map(|(_, places)| places).collect(),
+        _ => Vec::new(),
+    });
+    let accessed = functions.iter().flat_map(|function| &function.nodes).flat_map(Node::accesses).map(|access| &access.place);
+    objects.chain(accessed).filter_map(|place| Some((place.clone(), name(place)?))).collect()
 }
 
 fn function<'m>(body: &Body<'m>, of: Module<'m>, places: &Places<'m>, module: &str) -> Function {

@@ -92,16 +92,20 @@ impl Instruction<'_> {
 
 /// The readable form of an Itanium-mangled name.
 pub(crate) fn demangle(mangled: &str) -> Option<String> {
+    // SAFETY: the name is a readable range of its length.
+    owned(unsafe { shim::atomfix_demangle(mangled.as_ptr().cast(), mangled.len()) })
+}
+
+/// A copy of a text that the shim allocated with `malloc`, which is freed; `None` when there is none.
+pub(super) fn owned(text: *mut c_char) -> Option<String> {
     unsafe extern "C" {
         fn free(memory: *mut c_char);
     }
-    // SAFETY: the name is a readable range of its length.
-    let text = unsafe { shim::atomfix_demangle(mangled.as_ptr().cast(), mangled.len()) };
     if text.is_null() {
         return None;
     }
     let copy = c_text(text);
-    // SAFETY: the demangler allocated it with `malloc`; used no more.
+    // SAFETY: the shim allocated it with `malloc`; used no more.
     unsafe { free(text) };
     Some(copy)
 }

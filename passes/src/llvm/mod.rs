@@ -19,6 +19,7 @@ macro_rules! llvm {
 mod attributes;
 mod build;
 mod debug;
+mod fields;
 mod function;
 mod handles;
 mod memory;
@@ -29,6 +30,7 @@ mod shim;
 
 pub(crate) use build::{Builder, Signature};
 pub(crate) use debug::source_of;
+pub(crate) use fields::Records;
 pub(crate) use handles::{Block, Function, Instruction, Type, Value};
 pub(crate) use memory::{Step, demangle};
 pub(crate) use module::{Module, with_module, with_new_module};

@@ -346,16 +346,16 @@ fn copies_fills_and_input_of_a_record_take_the_locks_of_all_its_fields() {
 #line 5
            memset(&g.first, 0, sizeof g.first);
          }",
-        &["user 1 6 g+8 X"],
+        &["user 1 6 g.second X"],
         &[
-            "clear before 3: g+8 acquire X",
-            "clear 3->end: g+8 release 3",
-            "copy before 2: g+8 acquire X",
-            "copy 2->end: g+8 release 2",
-            "input before 4: g+8 acquire X",
-            "input 4->end: g+8 release 4",
-            "user before 1: g+8 acquire X",
-            "user 6->end: g+8 release 1",
+            "clear before 3: g.second acquire X",
+            "clear 3->end: g.second release 3",
+            "copy before 2: g.second acquire X",
+            "copy 2->end: g.second release 2",
+            "input before 4: g.second acquire X",
+            "input 4->end: g.second release 4",
+            "user before 1: g.second acquire X",
+            "user 6->end: g.second release 1",
         ],
     );
 }

@@ -8,7 +8,7 @@ use crate::options::{self, Setting};
 use crate::protocol::lock::Lock;
 use crate::protocol::word::OFF;
 use crate::text::Line;
-use crate::{fork, process, sys, table};
+use crate::{fork, process, statistics, sys, table};
 
 /// Listed among the functions that the loader calls first.
 #[cfg(panic = "abort")]
@@ -28,6 +28,7 @@ pub unsafe extern "C" fn start(_: c_int, _: *const *const c_char, environment: *
     for setting in text.into_iter().flat_map(options::parse) {
         apply(setting);
     }
+    statistics::prepare();
     let _ = sys::membarrier::support();
     let _ = process::key();
     fork::arrange();

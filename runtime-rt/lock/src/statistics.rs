@@ -1,8 +1,12 @@
 //! What `stats=1` prints at exit: one line in all, one a lock and cause, and one a place (a label of the plan) and cause.
 //!
+//! The log is opened before `main`, since servers give up their rights and change their folder. One that closes every descriptor
+//! may have its number in use for something else at the end: then the log is opened by its name again.
+//!
 //! A process that ends without `exit` (a signal, `_exit`) prints nothing.
 
 use core::ffi::c_int;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::events;
 use crate::options;
@@ -17,10 +21,56 @@ use crate::text::Line;
 #[unsafe(link_section = ".fini_array")]
 static END: extern "C" fn() = report;
 
+/// The descriptor of the open log, plus one; 0: none.
+static LOG: AtomicU32 = AtomicU32::new(0);
+/// Which file that is.
+static LOG_DEVICE: AtomicU64 = AtomicU64::new(0);
+static LOG_INODE: AtomicU64 = AtomicU64::new(0);
+
+/// Descriptors from here on are out of the program's way: programs may count on getting the lowest ones.
+const FIRST_OF_OURS: usize = 200;
+
+/// Opens the log, if there is to be one.
+pub fn prepare() {
+    let Some(opened) = options::log().filter(|_| options::statistics()).and_then(open) else { return };
+    let moved = [usize::try_from(opened).unwrap_or(0), usize::try_from(libc::F_DUPFD_CLOEXEC).unwrap_or(0), FIRST_OF_OURS, 0, 0, 0];
+    // SAFETY: the call takes no pointers.
+    let moved = descriptor(unsafe { sys::call::call(libc::SYS_fcntl, moved) });
+    if moved.is_some() {
+        // SAFETY: the call takes no pointers; the descriptor is this function's own.
+        let _ = unsafe { sys::call::call(libc::SYS_close, [usize::try_from(opened).unwrap_or(0), 0, 0, 0, 0, 0]) };
+    }
+    let kept = moved.unwrap_or(opened);
+    let Some((device, inode)) = identity(kept) else { return };
+    LOG_DEVICE.store(device, Ordering::Relaxed);
+    LOG_INODE.store(inode, Ordering::Relaxed);
+    LOG.store(u32::try_from(kept + 1).unwrap_or(0), Ordering::Relaxed);
+}
+
+/// The descriptor that was opened before `main`, if it still is the log.
+fn kept() -> Option<c_int> {
+    let kept = c_int::try_from(LOG.load(Ordering::Relaxed).checked_sub(1)?).ok()?;
+    (identity(kept)? == (LOG_DEVICE.load(Ordering::Relaxed), LOG_INODE.load(Ordering::Relaxed))).then_some(kept)
+}
+
+/// Which file a descriptor is open on: device and inode.
+fn identity(descriptor: c_int) -> Option<(u64, u64)> {
+    // SAFETY: all-zero is a value of this structure of integers.
+    let mut status = unsafe { core::mem::zeroed::<libc::stat>() };
+    // SAFETY: the kernel writes the live `status` only.
+    let known = unsafe { libc::fstat(descriptor, &raw mut status) } == 0;
+    known.then_some((status.st_dev, status.st_ino))
+}
+
+/// What a call that makes a descriptor returned.
+fn descriptor(result: isize) -> Option<c_int> {
+    c_int::try_from(result).ok().filter(|&descriptor| descriptor >= 0)
+}
+
 /// Prints the counters, if asked to.
 pub extern "C" fn report() {
     if options::statistics() {
-        let log = options::log().and_then(open);
+        let log = kept().or_else(|| options::log().and_then(open));
         write(log.unwrap_or(libc::STDERR_FILENO));
     }
 }
@@ -38,8 +88,7 @@ fn open(name: &[u8]) -> Option<c_int> {
     let flags = usize::try_from(libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_CLOEXEC).ok()?;
     let here = usize::try_from(libc::AT_FDCWD).unwrap_or(usize::MAX - 99);
     // SAFETY: the kernel reads the zero-terminated name only.
-    let descriptor = unsafe { sys::call::call(libc::SYS_openat, [here, path.as_ptr().addr(), flags, 0o644, 0, 0]) };
-    c_int::try_from(descriptor).ok().filter(|&descriptor| descriptor >= 0)
+    descriptor(unsafe { sys::call::call(libc::SYS_openat, [here, path.as_ptr().addr(), flags, 0o644, 0, 0]) })
 }
 
 fn write(to: c_int) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use explorer::target::found::{ENDS, FoundFailure, TakenStep};
-use explorer::target::page::{EarlyEnd, NOTES, WHYS};
+use explorer::target::page::{EarlyEnd, NOTES};
 use explorer::target::setup::Setup;
 use explorer::target::watch::{self, Ending, Explored, Limits};
 use explorer::violation::{Violation, violations};
@@ -171,7 +171,7 @@ fn early_end(end: &EarlyEnd, task: &Task<'_>) -> String {
     let place = lock.and_then(|lock| lock.operations.iter().find(acquires)).map(|operation| operation.source.as_str());
     let variable = lock.map(|lock| format!(" ({})", demangled(&lock.variable))).unwrap_or_default();
     let place = place.filter(|source| !source.is_empty()).map(|source| format!("{source}, ")).unwrap_or_default();
-    let why = WHYS.iter().find(|(why, _)| *why == end.why).map_or("", |(_, text)| text);
+    let why = end.why.story();
     format!("{}{variable}, taken at {place}{}: {why}, {}", end.lock, end.label, counted(end.count, "time"))
 }
 

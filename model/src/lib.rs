@@ -2,7 +2,7 @@
 //!
 //! A program is captured and *extracted* (`ids`, `site`, `external`, `pointer`, `program`), its passing runs are *profiled*
 //! (`pair`, `correlation`, `recording`, `profile`), inference makes a *plan* with a *certificate* (`plan`, `certificate`), injection applies it, and
-//! exploration reports on it (`event`, `schedule`, `report`). `abi` names the runtime hooks that the passes call and the
+//! exploration reports on it (`event`, `schedule`, `report`). `cause` says why a lock was lost. `abi` names the runtime hooks that the passes call and the
 //! archives define; `wire` is the one way in which any file of ours is framed, checked and written.
 //!
 //! Without the `std` feature the crate is `no_std` + `alloc`, so that the runtime archives can speak it too.
@@ -33,4 +33,5 @@ pub mod report;
 pub mod schedule;
 
 pub mod abi;
+pub mod cause;
 pub mod wire;

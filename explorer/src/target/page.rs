@@ -9,6 +9,7 @@
 //!
 //! Words are written by the target, except where said otherwise; each is meaningful by itself, whenever it is read.
 
+use model::cause::Cause;
 use model::ids::{Label, LockId};
 
 /// Bytes of the whole.
@@ -25,40 +26,6 @@ pub const EARLY_ENTRIES: usize = 64;
 /// Bytes of one: a key, 0 if the entry is free, and how often.
 pub const EARLY_BYTES: usize = 16;
 
-/// Why a hold of an injected lock ended before its region.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Why {
-    /// Revoked: the holder waited for the waiter.
-    Cycle = 1,
-    /// Revoked: the holder waited for something that nobody was left to bring about.
-    Blocked = 2,
-    /// Revoked: the holder went round in a circle.
-    Spinning = 3,
-    /// Given up before a wait for a condition.
-    Condition = 4,
-    /// Given up before a join.
-    Join = 5,
-    /// Given up before a wait for a semaphore, a barrier or a futex word.
-    Meet = 6,
-    /// Given up before a sleep.
-    Sleep = 7,
-    /// Given up before a wait for descriptors or a peer.
-    Poll = 8,
-}
-
-/// All of them, with what they say to people.
-pub const WHYS: &[(Why, &str)] = &[
-    (Why::Cycle, "revoked (cycle): its holder waited for the thread that wanted it"),
-    (Why::Blocked, "revoked (blocked): its holder could not go on"),
-    (Why::Spinning, "revoked (spinning): its holder went round in a loop until another thread acted"),
-    (Why::Condition, "given up (condition) before a wait for a condition"),
-    (Why::Join, "given up (join) before a wait for a thread's end"),
-    (Why::Meet, "given up (meet) before a wait for a semaphore, barrier or futex"),
-    (Why::Sleep, "given up (sleep) before a sleep"),
-    (Why::Poll, "given up (poll) before a wait for a peer"),
-];
-
 /// Holds that ended early at one place for one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EarlyEnd {
@@ -67,7 +34,7 @@ pub struct EarlyEnd {
     /// Where it was acquired.
     pub label: Label,
     /// Why it ended.
-    pub why: Why,
+    pub why: Cause,
     /// How often, over all executions.
     pub count: u64,
 }
@@ -82,7 +49,7 @@ impl EarlyEnd {
     /// What an entry says. `None`: it is free, or of another version.
     #[must_use]
     pub fn from_entry(key: u64, count: u64) -> Option<Self> {
-        let &(why, _) = WHYS.iter().find(|(why, _)| *why as u64 == key & 0xff)?;
+        let why = Cause::from_number(key & 0xff)?;
         let lock = u32::try_from(key >> 40 & 0x7f_ffff).ok()?;
         let label = u32::try_from(key >> 8 & 0xffff_ffff).ok()?;
         (key >> 63 == 1).then_some(Self { lock: LockId(lock), label: Label(label), why, count })
@@ -232,7 +199,7 @@ mod tests {
 
     #[test]
     fn entries_of_early_ends_read_back() {
-        for &(why, _) in WHYS {
+        for why in Cause::ALL {
             let end = EarlyEnd { lock: LockId(0x12_3456), label: Label(0xfedc_ba98), why, count: 7 };
             assert_eq!(EarlyEnd::from_entry(end.key(), 7), Some(end));
         }

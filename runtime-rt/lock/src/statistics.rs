@@ -10,10 +10,10 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::events;
 use crate::options;
-use crate::protocol::lock::CAUSE_NAMES;
 use crate::sys;
 use crate::table;
 use crate::text::Line;
+use model::cause::Cause;
 
 /// Listed among the functions that `exit` calls last.
 #[cfg(panic = "abort")]
@@ -96,14 +96,14 @@ fn write(to: c_int) {
     let total = table::locks().iter().flat_map(|lock| lock.counts()).map(u64::from).sum();
     Line::new().number(pid).text(b": ").number(table::locks().len() as u64).text(b" locks, ").number(total).text(b" events").write(to);
     for (number, lock) in (0_u64..).zip(table::locks()) {
-        for (cause, count) in CAUSE_NAMES.iter().zip(lock.counts()).filter(|(_, count)| *count != 0) {
+        for (cause, count) in Cause::ALL.iter().zip(lock.counts()).filter(|(_, count)| *count != 0) {
             let line = Line::new().number(pid).text(b": lock").number(number).text(b" ");
-            line.text(name(number)).text(b": ").text(cause.as_bytes()).text(b" ").number(u64::from(count)).write(to);
+            line.text(name(number)).text(b": ").text(cause.name().as_bytes()).text(b" ").number(u64::from(count)).write(to);
         }
     }
     for event in events::all() {
         let number = table::locks().iter().take_while(|lock| lock.address() != event.lock).count() as u64;
-        let cause = usize::try_from(event.cause).ok().and_then(|cause| CAUSE_NAMES.get(cause)).copied().unwrap_or("?");
+        let cause = Cause::from_number(u64::from(event.cause)).map_or("?", Cause::name);
         let line = Line::new().number(pid).text(b": lock").number(number).text(b" at ");
         let line = match event.label {
             Some(label) => line.text(b"l").number(u64::from(label)),

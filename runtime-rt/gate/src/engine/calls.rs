@@ -5,6 +5,7 @@
 //!
 //! Not handled: time limits set on sockets; System V and POSIX queues that are full or empty, which block for real.
 
+use model::cause::Cause;
 use model::ids::SiteKey;
 
 use super::fiber::{Engine, running};
@@ -155,13 +156,14 @@ pub(crate) extern "C" fn on_fiber(saved: &mut Saved) {
 struct Caller<'a> {
     engine: &'a Engine,
     site: Option<SiteKey>,
+    why: Cause,
 }
 
 impl Caller<'_> {
     /// Waits until it is so; or, where there is a time limit, until that passes.
     fn wait(&self, ready: Readiness, until: Until) -> i32 {
         let ready = if self.asking(|| source(ready)) == Origin::Outside { ready.outside() } else { ready };
-        self.engine.request(self.engine.current(), Request { ask: Ask::Call { ready, until }, site: self.site })
+        self.engine.request(self.engine.current(), Request { ask: Ask::Call { ready, until, why: self.why }, site: self.site })
     }
 
     fn kernel(&self, number: libc::c_long, arguments: [usize; 6]) -> Result<usize, Errno> {
@@ -208,7 +210,7 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
         _ => {}
     }
     let site = engine.take_site().or_else(|| engine.with_current(|fiber| fiber.last_site.get()));
-    let caller = Caller { engine, site };
+    let caller = Caller { engine, site, why: cause(number) };
     if is_output(number, &arguments, &caller) {
         return caller.kernel(number, arguments);
     }
@@ -235,6 +237,16 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
             caller.wait(Readiness::Always, Until::Forever);
             caller.kernel(number, arguments)
         }
+    }
+}
+
+/// Why injected locks are given up before this call waits.
+fn cause(number: libc::c_long) -> Cause {
+    match number {
+        libc::SYS_poll | libc::SYS_ppoll | libc::SYS_select | libc::SYS_pselect6 => Cause::Poll,
+        libc::SYS_epoll_wait | libc::SYS_epoll_pwait | libc::SYS_wait4 | libc::SYS_waitid => Cause::Poll,
+        libc::SYS_flock | libc::SYS_fcntl => Cause::Meet,
+        _ => Cause::Stream,
     }
 }
 

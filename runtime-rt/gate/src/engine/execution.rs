@@ -157,7 +157,7 @@ fn begin(engine: &Engine) {
 
 /// Takes one step: who took it, or how the execution ended.
 fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Option<ThreadId>) -> Result<ThreadId, Ended> {
-    let enabled = enabled(engine)?;
+    let enabled = enabled(engine, strategy)?;
     if engine.recorder.borrow().steps.len() as u64 >= limit {
         return Err(Ended::Cut(step_limit(engine, limit)));
     }
@@ -214,8 +214,9 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
     }
 }
 
-/// Who can go on; when nobody can, whoever can be freed. `Err` when the execution is over.
-fn enabled(engine: &Engine) -> Result<ThreadSet, Ended> {
+/// Who can go on; when nobody can, whoever can be freed. `Err` when the execution is over. Where locks can be taken away in several
+/// ways, the strategy picks one: a part of the step that left nobody able to go on.
+fn enabled(engine: &Engine, strategy: &mut dyn Strategy) -> Result<ThreadSet, Ended> {
     loop {
         early::count(engine.model.borrow_mut().holds.take_lost());
         let enabled = engine.model.borrow_mut().enabled();
@@ -233,7 +234,10 @@ fn enabled(engine: &Engine) -> Result<ThreadSet, Ended> {
         if model.free_timeouts() || model.let_time_pass() {
             continue;
         }
-        if model.revoke_one() {
+        let kept = model.kept_waiting();
+        if let Some(first) = kept.first().copied() {
+            let chosen = if kept.len() == 1 { first } else { pick(engine, strategy, &kept) };
+            model.revoke_for(chosen);
             control::note(Note::Revocations);
             continue;
         }
@@ -249,6 +253,15 @@ fn enabled(engine: &Engine) -> Result<ThreadSet, Ended> {
         }
         return Err(Ended::Failed(failed));
     }
+}
+
+/// Who of these goes on.
+fn pick(engine: &Engine, strategy: &mut dyn Strategy, threads: &[ThreadId]) -> ThreadId {
+    let option = strategy.pick(&Pick::Value { options: u32::try_from(threads.len()).unwrap_or(u32::MAX) });
+    let mut recorder = engine.recorder.borrow_mut();
+    let at = recorder.steps.len().saturating_sub(1);
+    recorder.picks.push((at, option));
+    threads.get(option as usize).copied().unwrap_or(threads[0])
 }
 
 fn record(engine: &Engine, thread: ThreadId, event: &Event, preempts: bool) {

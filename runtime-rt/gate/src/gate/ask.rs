@@ -1,5 +1,6 @@
 //! What a thread asks for at a scheduling point, as the interposed function or hook says it.
 
+use model::cause::Cause;
 use model::event::Range;
 use model::ids::{SiteKey, ThreadId};
 use model::pair::Rw;
@@ -88,8 +89,8 @@ pub(crate) enum Ask {
     SendSignal { to: ThreadId, signal: i32 },
     /// Wait for one.
     AwaitSignal,
-    /// Make a system call that others may see, or that waits for them.
-    Call { ready: Readiness, until: Until },
+    /// Make a system call that others may see, or that waits for them: why injected locks are given up if it does.
+    Call { ready: Readiness, until: Until, why: Cause },
     /// Take an injected lock.
     Acquire { hold: Hold },
     /// Let others run.

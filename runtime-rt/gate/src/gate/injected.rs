@@ -8,7 +8,7 @@
 
 use alloc::vec::Vec;
 
-use explorer::target::page::Why;
+use model::cause::Cause;
 use model::ids::{Label, ThreadId};
 use model::pair::Mode;
 
@@ -33,7 +33,7 @@ pub(crate) struct Lost {
     /// Which.
     pub(crate) hold: Hold,
     /// Why it ended.
-    pub(crate) why: Why,
+    pub(crate) why: Cause,
 }
 
 /// All holds of one execution.
@@ -60,7 +60,7 @@ impl Holds {
     }
 
     /// Ends the holds that are meant, and keeps in mind that they ended early; whether there were any.
-    fn lose(&mut self, why: Why, meant: impl Fn(&Hold) -> bool) -> bool {
+    fn lose(&mut self, why: Cause, meant: impl Fn(&Hold) -> bool) -> bool {
         let lost = &mut self.lost;
         lost.extend(self.holds.iter().filter(|hold| meant(hold)).map(|&hold| Lost { hold, why }));
         self.end(meant)
@@ -149,7 +149,7 @@ impl Holds {
     }
 
     /// The thread is about to block, or cannot go on with them: ends all its holds; whether there were any.
-    pub(crate) fn give_up(&mut self, thread: ThreadId, why: Why) -> bool {
+    pub(crate) fn give_up(&mut self, thread: ThreadId, why: Cause) -> bool {
         self.lose(why, |hold| hold.thread == thread)
     }
 
@@ -158,10 +158,9 @@ impl Holds {
         self.end(|hold| hold.thread == thread && hold.lock == lock)
     }
 
-    /// Ends the tenures of everyone who is in this thread's way; whether there was anyone.
-    pub(crate) fn revoke(&mut self, thread: ThreadId, lock: u64, mode: Mode, why: Why) -> bool {
-        let in_the_way: Vec<ThreadId> = self.in_the_way(thread, lock, mode).collect();
-        self.lose(why, |hold| hold.lock == lock && in_the_way.contains(&hold.thread))
+    /// Takes the lock from this holder; whether it had it.
+    pub(crate) fn revoke(&mut self, holder: ThreadId, lock: u64, why: Cause) -> bool {
+        self.lose(why, |hold| hold.lock == lock && hold.thread == holder)
     }
 }
 
@@ -217,18 +216,18 @@ mod tests {
         holds.acquire(hold(A, 2, 0, Mode::X));
         assert!(holds.unwind(A, 2));
         assert!(holds.covers(A, 64, Mode::R) && !holds.covers(A, 64, Mode::X));
-        holds.give_up(A, Why::Join);
+        holds.give_up(A, Cause::Join);
         assert!(holds.can_acquire(B, 64, Mode::X));
     }
 
     #[test]
-    fn revoking_ends_exactly_the_holds_in_the_way() {
+    fn revoking_ends_one_tenure() {
         let mut holds = Holds::default();
         holds.acquire(hold(A, 1, 0, Mode::U));
-        assert!(!holds.revoke(B, 64, Mode::R, Why::Cycle));
+        assert!(!holds.revoke(B, 64, Cause::Cycle));
         assert!(holds.take_lost().is_empty());
-        assert!(holds.revoke(B, 64, Mode::X, Why::Cycle));
-        assert_eq!(holds.take_lost(), [Lost { hold: hold(A, 1, 0, Mode::U), why: Why::Cycle }]);
+        assert!(holds.revoke(A, 64, Cause::Cycle));
+        assert_eq!(holds.take_lost(), [Lost { hold: hold(A, 1, 0, Mode::U), why: Cause::Cycle }]);
         assert!(holds.can_acquire(B, 64, Mode::X));
     }
 }

@@ -8,12 +8,12 @@
 
 use alloc::vec::Vec;
 
-use explorer::target::page::Why;
+use model::cause::Cause;
 use model::event::{Event, EventKind, Range};
 use model::ids::{ObjectId, ThreadId};
 
 use super::ask::{Ask, Nanoseconds, Request, Until};
-use super::injected::{Hold, Holds};
+use super::injected::Holds;
 use super::lock::{Lock, LockKind};
 use super::objects::{Objects, State};
 use super::readiness::Readiness;
@@ -175,7 +175,7 @@ impl Model {
     /// lock of the program goes on to a place where it does not; injected locks are taken from it.
     pub(crate) fn goes_in_circle(&mut self, thread: ThreadId, time_may_end_it: bool) {
         if !self.objects.holds_any(thread) {
-            self.revoked += u64::from(self.holds.give_up(thread, Why::Spinning));
+            self.revoked += u64::from(self.holds.give_up(thread, Cause::Spinning));
             self.threads[thread.index()].spinning_at = Some(self.changes_by_others(thread));
             self.threads[thread.index()].awaits_time = time_may_end_it;
         }
@@ -226,53 +226,84 @@ impl Model {
         self.threads[thread.index()].spinning_at == Some(self.changes_by_others(thread))
     }
 
-    /// When nobody is enabled: takes an injected lock from whoever is in the way of the first thread that waits for one;
-    /// whether there was one.
-    pub(crate) fn revoke_one(&mut self) -> bool {
-        let waiting = self.threads.iter().enumerate().filter(|(_, thread)| thread.life == Life::Alive);
-        let wanted = waiting.filter_map(|(index, thread)| match thread.request.ask {
-            Ask::Acquire { hold } => Some((ThreadId::new(index), hold)),
-            _ => None,
-        });
-        let wanted: Vec<_> = wanted.collect();
-        let any = wanted.into_iter().any(|(thread, hold)| {
-            let why = self.why_revoked(thread, hold);
-            self.holds.revoke(thread, hold.lock, hold.mode, why)
-        });
-        self.revoked += u64::from(any);
-        any
+    /// When nobody is enabled: threads that injected locks keep waiting, any of which can be let in by taking the lock from others.
+    pub(crate) fn kept_waiting(&self) -> Vec<ThreadId> {
+        let is_kept = |thread: &ThreadId| match self.threads[thread.index()] {
+            Thread { life: Life::Alive, request: Request { ask: Ask::Acquire { hold }, .. }, .. } => {
+                !self.holds.can_acquire(*thread, hold.lock, hold.mode)
+            }
+            _ => false,
+        };
+        (0..self.threads.len()).map(ThreadId::new).filter(is_kept).collect()
     }
 
-    /// Whether holders in a thread's way wait, directly or not, for that thread or for themselves, or cannot go on otherwise.
-    fn why_revoked(&self, thread: ThreadId, wanted: Hold) -> Why {
-        let holders: Vec<ThreadId> = self.holds.in_the_way(thread, wanted.lock, wanted.mode).collect();
-        let mut reached: Vec<ThreadId> = Vec::new();
-        let mut next = holders.clone();
-        while let Some(from) = next.pop() {
-            for to in self.waits_for(from) {
-                if to == thread || holders.contains(&to) {
-                    return Why::Cycle;
-                }
+    /// Takes the lock that a thread waits for from everyone in its way.
+    pub(crate) fn revoke_for(&mut self, thread: ThreadId) {
+        let Ask::Acquire { hold } = self.threads[thread.index()].request.ask else { return };
+        let in_the_way: Vec<ThreadId> = self.holds.in_the_way(thread, hold.lock, hold.mode).collect();
+        let verdicts: Vec<(ThreadId, Cause)> = in_the_way.into_iter().map(|holder| (holder, self.verdict(holder, thread))).collect();
+        for (holder, why) in verdicts {
+            self.holds.revoke(holder, hold.lock, why);
+        }
+        self.revoked += 1;
+    }
+
+    /// Why a holder that cannot go on loses its lock to this thread, as `runtime-rt/lock` finds it out: it waits, directly or not, for
+    /// the thread or for itself; for something unknown; or for threads of which none does.
+    fn verdict(&self, holder: ThreadId, asking: ThreadId) -> Cause {
+        let mut reached = alloc::vec![holder];
+        let mut next = 0;
+        let mut why = Cause::Timeout;
+        while let Some(&from) = reached.get(next) {
+            next += 1;
+            let Some(needed) = self.needed(from) else {
+                why = Cause::Blocked;
+                continue;
+            };
+            if needed.iter().any(|&to| to == asking || to == holder) {
+                return Cause::Cycle;
+            }
+            for to in needed {
                 if !reached.contains(&to) {
                     reached.push(to);
-                    next.push(to);
                 }
             }
         }
-        Why::Blocked
+        why
     }
 
-    /// Whom a thread waits for, where that is certain threads: holders of a lock, a thread to join.
+    /// Why a thread gives its injected locks up when it asks for what it asks for now, as `runtime-rt/lock` does: before calls that may
+    /// wait for anybody, unless they turn out not to wait; and for a lock of the program whose owner waits for this very thread.
+    fn gives_up(&self, thread: ThreadId) -> Option<Cause> {
+        let (why, may_turn_out_free) = match self.threads[thread.index()].request.ask {
+            Ask::WaitRelease { .. } => (Cause::Condition, false),
+            Ask::BarrierArrive { .. } => (Cause::Meet, false),
+            Ask::Sleep { .. } | Ask::AwaitSignal => (Cause::Sleep, false),
+            Ask::Join { .. } | Ask::TimedJoin { .. } => (Cause::Join, true),
+            Ask::SemWait { .. } | Ask::FutexReturn { .. } | Ask::OnceEnter { .. } => (Cause::Meet, true),
+            Ask::Call { why, .. } => (why, true),
+            Ask::Lock { .. } | Ask::ReadLock { .. } if self.verdict(thread, thread) == Cause::Cycle => (Cause::ProgramLock, true),
+            _ => return None,
+        };
+        (!may_turn_out_free || !self.is_free(thread)).then_some(why)
+    }
+
+    /// Whom a thread waits for, where that is certain threads.
     pub(crate) fn waits_for(&self, thread: ThreadId) -> Vec<ThreadId> {
+        self.needed(thread).unwrap_or_default()
+    }
+
+    /// Whom a thread waits for: holders of a lock, a thread to join. `None`: anybody, or nobody.
+    fn needed(&self, thread: ThreadId) -> Option<Vec<ThreadId>> {
         let entry = &self.threads[thread.index()];
         if entry.life != Life::Alive || self.is_free(thread) {
-            return Vec::new();
+            return Some(Vec::new());
         }
         let holders = |object: Option<ObjectId>| match object.map(|id| &self.objects.get(id).state) {
             Some(State::Lock(lock)) => lock.holders().collect(),
             _ => Vec::new(),
         };
-        match entry.request.ask {
+        Some(match entry.request.ask {
             Ask::Lock { .. } => holders(entry.object),
             Ask::ReadLock { .. } => match entry.object.map(|id| &self.objects.get(id).state) {
                 Some(State::Lock(lock)) => lock.in_the_way_of_readers().collect(),
@@ -282,8 +313,8 @@ impl Model {
             Ask::Reacquire { .. } => holders(entry.mutex),
             Ask::Join { child } | Ask::TimedJoin { child, .. } => [child].into(),
             Ask::Acquire { hold } => self.holds.in_the_way(thread, hold.lock, hold.mode).collect(),
-            _ => Vec::new(),
-        }
+            _ => return None,
+        })
     }
 
     /// A thread asks for something.
@@ -336,22 +367,10 @@ impl Model {
             entry.woken = false;
         }
         self.pending[thread.index()] = Some(self.event_of(thread));
-        if let (Some(why), false) = (waits_for_peers(request.ask), self.is_free(thread)) {
+        if let Some(why) = self.gives_up(thread) {
             self.let_go(thread, |holds, me| holds.give_up(me, why));
         }
     }
-}
-
-/// Why a thread gives its injected locks up before it waits for this, if it does.
-fn waits_for_peers(ask: Ask) -> Option<Why> {
-    Some(match ask {
-        Ask::Join { .. } | Ask::TimedJoin { .. } => Why::Join,
-        Ask::Waiting { .. } => Why::Condition,
-        Ask::SemWait { .. } | Ask::BarrierLeave { .. } | Ask::FutexReturn { .. } => Why::Meet,
-        Ask::Sleep { .. } => Why::Sleep,
-        Ask::Call { .. } => Why::Poll,
-        _ => return None,
-    })
 }
 
 fn event(kind: EventKind, range: Option<Range>, object: Option<ObjectId>) -> Event {

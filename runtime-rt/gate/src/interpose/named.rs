@@ -8,6 +8,7 @@ use core::ffi::{CStr, c_char, c_int, c_uint};
 use core::ptr::null_mut;
 
 use explorer::target::page::Note;
+use model::cause::Cause;
 
 use super::semaphore::Semaphore;
 use super::{export, fail, set_errno, storage};
@@ -49,7 +50,7 @@ impl Names {
 }
 
 fn point(engine: &Engine) {
-    engine.point(Ask::Call { ready: Readiness::Always, until: Until::Forever });
+    engine.point(Ask::Call { ready: Readiness::Always, until: Until::Forever, why: Cause::Meet });
 }
 
 fn bytes(name: *const c_char) -> Vec<u8> {

@@ -35,66 +35,7 @@ pub struct Lock {
 const _: () =
     assert!(cfg!(feature = "loom") || (size_of::<Lock>() == model::abi::LOCK_BYTES && align_of::<Lock>() == model::abi::LOCK_BYTES));
 
-/// Why a hold ended before its region, or never began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Cause {
-    /// Given up: the thread was about to wait for a condition.
-    Condition,
-    /// Given up: for another thread's end.
-    Join,
-    /// Given up: for a semaphore or barrier.
-    Meet,
-    /// Given up: it was about to sleep.
-    Sleep,
-    /// Given up: for events on descriptors, or a peer.
-    Poll,
-    /// Given up: for input or output on a pipe, socket or terminal.
-    Stream,
-    /// Given up: for a lock of the program whose owner waits for this thread.
-    ProgramLock,
-    /// Given up: it wanted X with only R in its hands, and could not have it at once.
-    Strengthened,
-    /// Given up: its frame was gone.
-    DeadFrame,
-    /// Revoked: the holder waited, directly or not, for the waiter.
-    Cycle,
-    /// Revoked: the holder was blocked, or waited for a thread that was.
-    Blocked,
-    /// Revoked: the holder used the processor for as long as the inspection interval while others waited.
-    Spinning,
-    /// Revoked: nothing was wrong with the holder, but time was up.
-    Timeout,
-    /// Revoked: the holder's thread had ended.
-    DeadThread,
-    /// Never began: the thread's held set, or the table of threads, was full.
-    Full,
-    /// Never began: a signal handler had interrupted a hook.
-    Nested,
-}
-
-/// How many causes there are.
-pub const CAUSES: usize = 16;
-
-/// The name of each cause in statistics, by its number.
-pub const CAUSE_NAMES: [&str; CAUSES] = [
-    "condition",
-    "join",
-    "meet",
-    "sleep",
-    "poll",
-    "stream",
-    "program-lock",
-    "strengthened",
-    "dead-frame",
-    "cycle",
-    "blocked",
-    "spinning",
-    "timeout",
-    "dead-thread",
-    "full",
-    "nested",
-];
+pub use model::cause::{CAUSES, Cause};
 
 /// What one attempt to enter came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

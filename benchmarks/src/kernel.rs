@@ -3,12 +3,13 @@
 //! Building, plain runs, profile, harden, check of original and hardened build, check of the FIXED variant. Judging is apart from
 //! running: `examine` gathers, `problems` compares.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use model::report::{Build, CheckResult, Failure, Report};
+use model::report::{Build, CheckResult, Failure, Outcome, Report};
 
 use crate::child::{Child, Finished};
 use crate::expect::{Kernel, Verdict};
@@ -72,11 +73,11 @@ pub fn examine(atomfix: &Path, kernel: &Kernel, folder: &Path, settings: &Settin
     user.atomfix("harden").args(["./app", "-o", "app.hard"]).run()?.succeeded()?;
     let (locks, pairs, sets) = user.plan()?;
     let (regions, length) = user.regions()?;
-    let (report, checked_in) = user.check("app.hard", &arguments.check)?;
+    let (report, checked_in) = user.check("app.hard", &["--kept"], &arguments.check)?;
     let original = result(&report, Build::Original)?;
     let hardened = result(&report, Build::Hardened)?;
     user.compile(&source, "fixed", &["-DFIXED"])?;
-    let (report, _) = user.check("fixed", &arguments.check)?;
+    let (report, _) = user.check("fixed", &["--outcomes"], &arguments.check)?;
     let fixed = result(&report, Build::Original)?;
     Ok(Examined { passed, locks, pairs, sets, regions, length, original, hardened, fixed, checked_in })
 }
@@ -146,12 +147,12 @@ impl User<'_> {
         Ok((row("regions ")?, row("mean length of a region, in nodes ")?))
     }
 
-    fn check(&self, program: &str, arguments: &[String]) -> Result<(Report, Duration)> {
+    fn check(&self, program: &str, options: &[&str], arguments: &[String]) -> Result<(Report, Duration)> {
         let json = format!("{program}.json");
         let limit = self.settings.limit.as_secs().to_string();
         let child = Child::new(self.atomfix, self.settings.limit * 3).within(self.folder).arg("check").arg(format!("./{program}"));
-        let child = child.args(["--strategy", "dfs", "--preemptions", "none", "--timeout", &limit, "--json", &json, "--"]);
-        let end = child.args(arguments).run()?;
+        let child = child.args(["--strategy", "dfs", "--preemptions", "none", "--timeout", &limit, "--json", &json]);
+        let end = child.args(options).arg("--").args(arguments).run()?;
         if !matches!(end.status.code(), Some(0 | 1)) {
             end.succeeded()?;
             bail!("`check` neither succeeded nor failed");
@@ -189,7 +190,18 @@ pub fn problems(kernel: &Kernel, examined: &Examined, settings: &Settings) -> Ve
         Verdict::NotRepairable => {}
     }
     clean(&examined.fixed, "FIXED variant", &mut problems);
-    // Execution safety: locks take schedules away and add none, so no outcome is new, and passing is still possible.
+    // Atomicity safety (seed 002, theorem 2), in every schedule.
+    for pair in &examined.hardened.interleaved {
+        problems.push(format!("the hardened build interleaves a pair that the plan keeps: {pair}"));
+    }
+    // Execution safety (theorem 1): locks take schedules away and add none, so no outcome is new, and what a program without the bug may do
+    // is still possible.
+    let new = without(&examined.hardened, &examined.original);
+    problems.extend(new.iter().map(|text| format!("the hardened build ends with '{text}', which the original never does")));
+    let lost = without(&examined.fixed, &examined.hardened);
+    if lost != kernel.expectation.lost.iter().map(String::as_str).collect() {
+        problems.push(format!("of what the FIXED variant prints, the hardened build never prints {lost:?}"));
+    }
     for failure in &examined.hardened.failures {
         let known = |other: &Failure| (other.kind, &other.location) == (failure.kind, &failure.location);
         if !examined.original.failures.iter().any(known) {
@@ -204,6 +216,12 @@ pub fn problems(kernel: &Kernel, examined: &Examined, settings: &Settings) -> Ve
         problems.push(format!("checking took {:.1} s", examined.checked_in.as_secs_f64()));
     }
     problems
+}
+
+/// What passing executions of one build print and those of another never do.
+fn without<'a>(one: &'a CheckResult, other: &CheckResult) -> BTreeSet<&'a str> {
+    let is_new = |outcome: &&Outcome| !other.outcomes.iter().any(|known| known.identity == outcome.identity);
+    one.outcomes.iter().filter(is_new).map(|outcome| outcome.text.trim_end()).collect()
 }
 
 fn clean(result: &CheckResult, which: &str, problems: &mut Vec<String>) {
@@ -246,6 +264,8 @@ pub fn table(rows: &[(Kernel, Result<Examined>)]) -> Table {
         "schedules",
         "hardened",
         "schedules",
+        "outcomes",
+        "interleaved",
         "complete",
         "FIXED",
         "seconds",
@@ -265,14 +285,16 @@ pub fn table(rows: &[(Kernel, Result<Examined>)]) -> Table {
                 examined.original.schedules.to_string(),
                 outcome(&examined.hardened),
                 examined.hardened.schedules.to_string(),
+                format!("{} ⊆ {} ⊆ {}", examined.fixed.outcomes.len(), examined.hardened.outcomes.len(), examined.original.outcomes.len()),
+                format!("{} / {}", examined.original.interleaved.len(), examined.hardened.interleaved.len()),
                 if examined.hardened.complete { "yes" } else { "no" }.to_owned(),
                 outcome(&examined.fixed),
                 format!("{:.2}", examined.checked_in.as_secs_f64()),
             ]),
             Err(_) => {
-                let dash = || "-".to_owned();
-                let error = "did not get through".to_owned();
-                table.row([name, dash(), dash(), dash(), dash(), dash(), dash(), error, dash(), dash(), dash(), dash(), dash(), dash()]);
+                let mut row = [""; 16].map(|_| "-".to_owned());
+                (row[0], row[7]) = (name, "did not get through".to_owned());
+                table.row(row);
             }
         }
     }
@@ -308,6 +330,7 @@ mod tests {
             seconds: 0.1,
             schedules_per_second: 100.0,
             outcomes: Vec::new(),
+            interleaved: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -335,15 +358,19 @@ mod tests {
         };
         assert_eq!(problems(&kernel, &fine, &settings), Vec::<String>::new());
 
-        let mut broken = vec![fine.clone(); 6];
+        let mut broken = vec![fine.clone(); 9];
         broken[0].passed = (96, 100);
         broken[1].original.failures.clear();
         broken[2].original = checked(Build::Original, vec![failure(&kernel, FailureKind::Signal)]);
         broken[3].hardened = checked(Build::Hardened, vec![failure(&kernel, FailureKind::DeadlockLock)]);
         broken[4].hardened.complete = false;
         broken[5].checked_in = Duration::from_secs(31);
+        let outcome = |identity| Outcome { identity, count: 1, text: format!("{identity}\n") };
+        broken[6].fixed.outcomes.push(outcome(1));
+        broken[7].hardened.outcomes.push(outcome(2));
+        broken[8].hardened.interleaved.push("x: a.c:1 .. a.c:2, by a.c:3".to_owned());
         // A failure of the hardened build alone is told twice: it is one, and it is new.
         let counts: Vec<_> = broken.iter().map(|examined| problems(&kernel, examined, &settings).len()).collect();
-        assert_eq!(counts, [1, 1, 1, 2, 1, 1]);
+        assert_eq!(counts, [1, 1, 1, 2, 1, 1, 1, 1, 1]);
     }
 }

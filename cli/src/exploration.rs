@@ -1,6 +1,5 @@
 //! One exploration of one build: runs the engine, keeps failing schedules, and says what came of it.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -9,9 +8,7 @@ use explorer::target::found::{ENDS, FoundFailure, TakenStep};
 use explorer::target::page::{EarlyEnd, NOTES};
 use explorer::target::setup::Setup;
 use explorer::target::watch::{self, Ending, Explored, Limits};
-use explorer::violation::{Violation, violations};
-use model::ids::SiteKey;
-use model::pair::Atomicity;
+use explorer::violation::{Pairs, Violation, violations};
 use model::plan::{Action, Operation};
 use model::report::{CheckResult, Coverage, Failure as Reported};
 use model::schedule::{Schedule, ScheduleFailure, ScheduleStep};
@@ -19,6 +16,7 @@ use model::wire;
 
 use crate::exit::Failure;
 use crate::gated::{Gated, Subject};
+use crate::kept;
 use crate::progress::Spinner;
 use crate::sources::Sources;
 use crate::wording::{counted, demangled};
@@ -60,7 +58,7 @@ pub(crate) fn run(task: &Task<'_>) -> anyhow::Result<Explored> {
 /// What an exploration says, with its failing schedules stored.
 pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'_>) -> Result<CheckResult, Failure> {
     let folder = task.subject.project.subfolder("schedules")?;
-    let pairs = if explored.found.failures.is_empty() { BTreeMap::new() } else { learnt(task.subject) };
+    let pairs = if explored.found.failures.is_empty() { Pairs::new() } else { learnt(task.subject) };
     let mut failures = Vec::new();
     for (index, found) in explored.found.failures.iter().enumerate() {
         let path = folder.join(format!("{}-{}-{}.schedule", task.gated.build, index + 1, found.kind));
@@ -96,6 +94,7 @@ pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'
         #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
         schedules_per_second: if seconds > 0.0 { counts.schedules as f64 / seconds } else { 0.0 },
         outcomes: explored.found.outcomes.clone(),
+        interleaved: explored.found.interleaved.iter().map(|found| kept::sentence(found, sources)).collect(),
         notes: notes(explored, task),
     })
 }
@@ -113,9 +112,9 @@ pub(crate) fn certain(found: &FoundFailure, sources: &Sources<'_>) -> Option<Str
 }
 
 /// What passing runs taught of pairs of accesses; nothing when there is no profile of this program.
-fn learnt(subject: &Subject) -> BTreeMap<(SiteKey, SiteKey), Atomicity> {
-    let Ok(profile) = subject.project.profile() else { return BTreeMap::new() };
-    let mut pairs = BTreeMap::new();
+fn learnt(subject: &Subject) -> Pairs {
+    let Ok(profile) = subject.project.profile() else { return Pairs::new() };
+    let mut pairs = Pairs::new();
     for (key, (pair, _)) in profile.evidence().pairs {
         let known = pairs.entry((key.first, key.second)).or_insert(pair.atomicity);
         *known = known.meet(pair.atomicity);

@@ -9,6 +9,7 @@ mod correlation;
 mod exit;
 mod exploration;
 mod gated;
+mod kept;
 mod progress;
 mod project;
 mod recorded;

@@ -140,6 +140,7 @@ mod tests {
             diverged: 0,
             failures: failures.iter().map(failure).collect(),
             outcomes: Vec::new(),
+            interleaved: Vec::new(),
             seconds: 0.5,
             schedules_per_second: 84.0,
             notes: Vec::new(),

@@ -24,5 +24,4 @@ pub mod compare;
 pub mod fake;
 #[cfg(feature = "host")]
 pub mod timeline;
-#[cfg(feature = "host")]
 pub mod violation;

@@ -19,6 +19,9 @@ use crate::target::found::TakenStep;
 /// The most violations that are named.
 const MOST: usize = 3;
 
+/// Pairs by the sites of their two accesses, with what is kept of each.
+pub type Pairs = BTreeMap<(SiteKey, SiteKey), Atomicity>;
+
 /// A pair whose ends were interleaved: three steps of a schedule, by number from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation {
@@ -32,7 +35,7 @@ pub struct Violation {
 
 /// The violations in a schedule of pairs of sites with these atomicities, the last first.
 #[must_use]
-pub fn violations(steps: &[TakenStep], pairs: &BTreeMap<(SiteKey, SiteKey), Atomicity>) -> Vec<Violation> {
+pub fn violations(steps: &[TakenStep], pairs: &Pairs) -> Vec<Violation> {
     let mut found: Vec<Violation> = Vec::new();
     for (second, step) in steps.iter().enumerate().rev() {
         let Some((site, range)) = access(step) else { continue };

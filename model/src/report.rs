@@ -65,6 +65,9 @@ pub struct CheckResult {
     /// How executions that did not fail ended, when that was asked for.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub outcomes: Vec<Outcome>,
+    /// Pairs that the plan keeps and that some execution interleaved, when that was asked for, as sentences.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub interleaved: Vec<String>,
     /// Wall time.
     pub seconds: f64,
     /// `schedules / seconds`.
@@ -332,6 +335,7 @@ mod tests {
             diverged: 0,
             failures: alloc::vec![failure],
             outcomes: Vec::new(),
+            interleaved: Vec::new(),
             seconds: 0.5,
             schedules_per_second: 84.0,
             notes: Vec::new(),

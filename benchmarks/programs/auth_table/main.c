@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 static bool freed[2];
 static int entries[1];
@@ -51,5 +52,6 @@ int main(void)
     }
     search();
     pthread_join(other, NULL);
+    printf("%d %d\n", freed[0], freed[1]);
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long cached;
@@ -50,5 +51,6 @@ int main(void)
     store();
     pthread_join(other, NULL);
     assert(total == cached); /* fails here */
+    printf("%ld %ld\n", cached, total);
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 struct session {
@@ -57,5 +58,6 @@ int main(int argc, char **argv)
     int quota = visit(false);
     pthread_join(second, NULL);
     assert(quota == 0 || quota == only.quota);
+    printf("%d\n", quota);
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 
 static atomic_int references = 2;
 static atomic_int frees;
@@ -43,5 +44,6 @@ int main(void)
     release();
     pthread_join(other, NULL);
     assert(atomic_load(&frees) == 1); /* fails here */
+    printf("%d\n", atomic_load(&frees));
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum kind { PERSIST, FINALIZE };
@@ -68,6 +69,7 @@ int main(void)
     }
     run(event);
     pthread_join(other, NULL);
+    printf("%d\n", (int)event->kind);
     free(event);
     return 0;
 }

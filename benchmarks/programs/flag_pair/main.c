@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 
 static int ready;
 static int error;
@@ -51,5 +52,6 @@ int main(void)
     }
     check();
     pthread_join(setter, NULL);
+    printf("%d %d\n", ready, error);
     return 0;
 }

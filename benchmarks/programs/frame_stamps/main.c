@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 
 static unsigned frames = 1;
 static unsigned stamps[2] = {1};
@@ -50,5 +51,6 @@ int main(void)
     }
     show();
     pthread_join(other, NULL);
+    printf("%u %u %u\n", frames, stamps[0], stamps[1]);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct request {
@@ -59,6 +60,7 @@ int main(void)
     int sent = flush(connection);
     pthread_join(other, NULL);
     assert(sent == 0 || sent == hello.bytes);
+    printf("%d\n", sent);
     free(connection);
     return 0;
 }

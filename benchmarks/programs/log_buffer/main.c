@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 
 static char entries[4];
 static unsigned fill;
@@ -44,5 +45,6 @@ int main(void)
     append('a');
     pthread_join(other, NULL);
     assert(fill == 2 && entries[0] + entries[1] == 'a' + 'b'); /* fails here */
+    printf("%u %c%c\n", fill, entries[0], entries[1]);
     return 0;
 }

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum state { LOG_CLOSED, LOG_OPEN };
 
@@ -86,5 +87,6 @@ int main(void)
     rotate();
     pthread_join(client, NULL);
     assert(rows_logged == 1); /* fails here */
+    printf("%d %d\n", (int)log_state, rows_logged);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 
 static size_t fill;
 #ifdef FIXED
@@ -42,5 +43,6 @@ int main(void)
     append(11);
     pthread_join(second, NULL);
     assert(fill == 16); /* fails here */
+    printf("%zu\n", fill);
     return 0;
 }

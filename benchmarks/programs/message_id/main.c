@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 
 static pthread_mutex_t id_lock = PTHREAD_MUTEX_INITIALIZER;
 static int last_id;
@@ -42,5 +43,6 @@ int main(void)
     int own_id = assign_id();
     pthread_join(other, NULL);
     assert(own_id != other_id); /* fails here */
+    printf("%d %d\n", own_id, other_id);
     return 0;
 }

@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,7 @@ int main(void)
     }
     print(packet);
     pthread_join(other, NULL);
+    printf("%d %.2s\n", (int)packet->length, packet->bytes);
     free(packet);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum answer { UNKNOWN, YES, NO };
 
@@ -46,5 +47,6 @@ int main(void)
     }
     assert(probe() == YES);
     pthread_join(other, NULL);
+    printf("%d\n", (int)works);
     return 0;
 }

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct node {
@@ -77,6 +78,7 @@ int main(void)
     for (struct node *node = atomic_load(&head); node != NULL; node = node->next) {
         assert(node != taken); /* fails here */
     }
+    printf("%d %d\n", taken == &bottom, taken == returned);
     free(returned);
     return 0;
 }

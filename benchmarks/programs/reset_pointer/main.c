@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct query {
     int rows;
@@ -45,5 +46,6 @@ int main(void)
     int rows = run_query();
     pthread_join(other, NULL);
     assert(rows == first.rows);
+    printf("%d\n", rows);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -47,5 +48,6 @@ int main(void)
     }
     save();
     pthread_join(other, NULL);
+    printf("%ld %ld %ld\n", offsets[0], offsets[1], total);
     return 0;
 }

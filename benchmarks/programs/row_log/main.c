@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -48,5 +49,6 @@ int main(void)
     change(0);
     pthread_join(other, NULL);
     assert(rows == entries[1]); /* fails here */
+    printf("%d %d %d %u\n", rows, entries[0], entries[1], length);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct session {
     int id;
@@ -49,5 +50,6 @@ int main(void)
     char first = show(&session);
     pthread_join(client, NULL);
     assert(first == '-' || first == 's');
+    printf("%c\n", first);
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 static atomic_bool stopping;
 static atomic_int pending = 1;
@@ -65,5 +66,6 @@ int main(void)
         end_request();
     }
     pthread_join(other, NULL);
+    printf("%d %d %d\n", stopping, pending, stopped);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum { FIELDS = 2 };
 
@@ -65,5 +66,6 @@ int main(void)
     }
     visit();
     pthread_join(other, NULL);
+    printf("%d %d\n", tags[0], tags[1]);
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct broker {
     bool known;
@@ -60,5 +61,6 @@ int main(void)
     pthread_mutex_unlock(&broker_lock);
 #endif
     pthread_join(created, NULL);
+    printf("%u\n", configuration);
     return configuration != checksum(1);
 }

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 
 static pthread_mutex_t sent_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t total_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -78,5 +79,6 @@ int main(void)
     }
     compare();
     pthread_join(other, NULL);
+    printf("%d %d\n", sent, total);
     return 0;
 }

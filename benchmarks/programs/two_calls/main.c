@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 struct text {
@@ -70,5 +71,6 @@ int main(void)
     append(&source);
     pthread_join(other, NULL);
     assert(target[0] == 'a' && target[1] == 'b');
+    printf("%.8s\n", target);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 
 static pthread_mutex_t first_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t second_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -59,5 +60,6 @@ int main(void)
     }
     look();
     pthread_join(other, NULL);
+    printf("%d %d\n", first, second);
     return 0;
 }

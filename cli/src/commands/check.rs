@@ -11,12 +11,15 @@ use explorer::strategy::config::{Config, Name};
 use explorer::strategy::iterative::Preemptions;
 use explorer::target::setup::{Driver, End, Setup};
 use explorer::target::watch::{Explored, Limits};
+use explorer::violation::Pairs;
 use model::report::{Build, CheckResult, Report};
 use model::wire;
 
+use super::infer;
 use crate::exit::{Exit, Failure};
 use crate::exploration::{self, Task};
 use crate::gated::Subject;
+use crate::kept;
 use crate::sources::Sources;
 use crate::wording::counted;
 
@@ -65,6 +68,9 @@ pub(crate) struct Arguments {
     /// List how passing executions ended, by what they printed
     #[arg(long)]
     outcomes: bool,
+    /// Look whether any schedule interleaves a pair that the plan in a hardened program keeps
+    #[arg(long)]
+    kept: bool,
     /// Look for data races too: accesses that no synchronization orders
     #[arg(long)]
     races: bool,
@@ -129,6 +135,7 @@ fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sou
         races: arguments.races,
         outcomes: arguments.outcomes || company == Company::Another,
         spurious: arguments.spurious,
+        kept: if arguments.kept { kept_pairs(subject)? } else { Pairs::new() },
         replay: None,
     };
     let limits = Limits { whole: arguments.timeout, step: arguments.step_timeout };
@@ -137,6 +144,15 @@ fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sou
     let result = exploration::conclude(&task, &explored, sources)?;
     show(arguments, &result, &explored, sources);
     Ok(result)
+}
+
+/// What the plan of a hardened program keeps, of its original as well, for comparison.
+fn kept_pairs(subject: &Subject) -> Result<Pairs, Failure> {
+    let Some(plan) = &subject.plan else {
+        let what = format!("{}: it has no plan whose pairs could be looked for", subject.program.display());
+        return Err(Failure::usage(what, "name a program that 'atomfix harden' made, or leave out --kept"));
+    };
+    Ok(kept::kept(&infer::extract(&subject.capture)?, &subject.project.profile()?.evidence(), plan))
 }
 
 fn show(arguments: &Arguments, result: &CheckResult, explored: &Explored, sources: &Sources<'_>) {
@@ -168,6 +184,13 @@ fn show(arguments: &Arguments, result: &CheckResult, explored: &Explored, source
     }
     if result.failures.is_empty() {
         println!("  no failure found");
+    }
+    if arguments.kept {
+        let what = if result.interleaved.is_empty() { "no schedule interleaves a pair that the plan keeps" } else { "interleaved pairs:" };
+        println!("  {what}");
+    }
+    for sentence in &result.interleaved {
+        println!("    {sentence}");
     }
     for (failure, found) in result.failures.iter().zip(&explored.found.failures) {
         println!("  failure: {}: {}", failure.kind, failure.message);

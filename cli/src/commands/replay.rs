@@ -13,6 +13,7 @@ use explorer::target::found::TakenStep;
 use explorer::target::setup::{Driver, End, Setup};
 use explorer::target::watch::{Explored, Limits};
 use explorer::timeline::timeline;
+use explorer::violation::Pairs;
 use model::event::EventKind;
 use model::report::FailureKind;
 use model::schedule::{self, Schedule};
@@ -73,7 +74,17 @@ fn setup(schedule: &Schedule, path: &Path) -> Result<Setup, Failure> {
     let races = schedule.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::DataRace);
     // What follows the schedule's last step is bounded too.
     let limit = steps.len() as u64 + 20_000;
-    Ok(Setup { strategy, steps: limit, driver: Driver::Auto, end: End::Strategy, races, outcomes: false, spurious, replay: Some(steps) })
+    Ok(Setup {
+        strategy,
+        steps: limit,
+        driver: Driver::Auto,
+        end: End::Strategy,
+        races,
+        outcomes: false,
+        spurious,
+        kept: Pairs::new(),
+        replay: Some(steps),
+    })
 }
 
 /// Compares the end with what the schedule says.

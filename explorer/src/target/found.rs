@@ -21,6 +21,7 @@
 //!
 //! A step is thread, kind, site, for accesses `#n`: the n-th access that its thread makes, whether others were
 //! scheduling points or not; and the memory that it touches, address (hexadecimal) and length.
+//! `interleaved FIRST REMOTE SECOND` names the sites of a pair that was to be kept, and of what came between.
 //! `outcome HASH COUNT TEXT` is a way in which executions that did not fail ended, by what they printed. Text to the end of a line has `\` and line ends escaped.
 
 use alloc::string::{String, ToString};
@@ -78,6 +79,17 @@ pub struct FoundFailure {
     pub first: u64,
 }
 
+/// A pair that was to be kept, and what came between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Interleaved {
+    /// The first access.
+    pub first: SiteKey,
+    /// The access of another thread.
+    pub remote: SiteKey,
+    /// The second access.
+    pub second: SiteKey,
+}
+
 /// All that was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
@@ -87,6 +99,8 @@ pub struct Found {
     pub coverage: Option<Coverage>,
     /// How executions that did not fail ended, when that was asked for.
     pub outcomes: Vec<Outcome>,
+    /// Pairs that were to be kept and that some execution interleaved, each once.
+    pub interleaved: Vec<Interleaved>,
     /// What the engine has to say about itself.
     pub remarks: Vec<String>,
     /// Where an execution left the schedule it was to follow.
@@ -263,6 +277,15 @@ impl Found {
                 let identity = u64::from_str_radix(words.next()?, 16).ok()?;
                 let count = words.next()?.parse().ok()?;
                 self.outcomes.push(Outcome { identity, count, text: unescape(words.next()?) });
+            }
+            "interleaved" => {
+                let words: Vec<&str> = value.split(' ').collect();
+                let [first, remote, second] = words[..] else { return None };
+                self.interleaved.push(Interleaved {
+                    first: first.parse().ok()?,
+                    remote: remote.parse().ok()?,
+                    second: second.parse().ok()?,
+                });
             }
             "remark" => self.remarks.push(unescape(value)),
             "divergence" => self.divergence = Some(unescape(value)),

@@ -8,19 +8,24 @@
 //! steps 100000
 //! driver auto
 //! end first-failure
+//! kept s00112233445566aa s00112233445566bb READ
 //! replay
 //! t0 create - -
 //! t1 read s00112233445566aa #17
 //! pick 1
 //! ```
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
+
+use model::ids::SiteKey;
+use model::pair::Atomicity;
 
 use super::found::{TakenStep, read_steps, write_steps};
 use crate::strategy::config::{Config, Name};
 use crate::strategy::iterative::Preemptions;
+use crate::violation::Pairs;
 
 /// Which driver starts executions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +81,8 @@ pub struct Setup {
     pub spurious: bool,
     /// Whether the ways in which executions end are told apart by what they print.
     pub outcomes: bool,
+    /// Pairs of which it is reported if an execution interleaves them; that is no failure.
+    pub kept: Pairs,
     /// A schedule to follow instead of exploring.
     pub replay: Option<Vec<TakenStep>>,
 }
@@ -104,6 +111,9 @@ impl Setup {
                 let _ = writeln!(text, "{key} yes");
             }
         }
+        for ((first, second), atomicity) in &self.kept {
+            let _ = writeln!(text, "kept {first} {second} {atomicity}");
+        }
         if let Some(steps) = &self.replay {
             text.push_str("replay\n");
             write_steps(&mut text, steps);
@@ -123,6 +133,7 @@ impl Setup {
             races: false,
             outcomes: false,
             spurious: false,
+            kept: Pairs::new(),
             replay: None,
         };
         let mut lines = text.lines();
@@ -140,6 +151,10 @@ impl Setup {
                 "races" => setup.races = value == "yes",
                 "outcomes" => setup.outcomes = value == "yes",
                 "spurious" => setup.spurious = value == "yes",
+                "kept" => {
+                    let (pair, atomicity) = read_kept(value)?;
+                    setup.kept.insert(pair, atomicity);
+                }
                 "replay" => setup.replay = Some(read_steps(&mut lines)?),
                 _ => return None,
             }
@@ -148,11 +163,19 @@ impl Setup {
     }
 }
 
+fn read_kept(text: &str) -> Option<((SiteKey, SiteKey), Atomicity)> {
+    let words: Vec<&str> = text.split(' ').collect();
+    let [first, second, atomicity] = words[..] else { return None };
+    let all = [Atomicity::None, Atomicity::Read, Atomicity::Exclusive];
+    let atomicity = all.into_iter().find(|known| known.to_string() == atomicity)?;
+    Some(((first.parse().ok()?, second.parse().ok()?), atomicity))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::event::KindCode;
-    use model::ids::{SiteKey, ThreadId};
+    use model::ids::ThreadId;
 
     #[test]
     fn a_setup_reads_back_what_it_writes() {
@@ -172,6 +195,7 @@ mod tests {
                 races: executions.is_some(),
                 outcomes: executions.is_none(),
                 spurious: executions.is_some(),
+                kept: Pairs::from([((SiteKey(1), SiteKey(2)), Atomicity::Read), ((SiteKey(1), SiteKey(3)), Atomicity::Exclusive)]),
                 replay,
             };
             assert_eq!(Setup::from_text(&setup.to_text()), Some(setup));
@@ -180,7 +204,7 @@ mod tests {
 
     #[test]
     fn other_text_is_refused() {
-        for text in ["strategy fast", "colour red", "steps many", "end soon", "replay\nt0", "replay\npick 1"] {
+        for text in ["strategy fast", "colour red", "steps many", "end soon", "replay\nt0", "replay\npick 1", "kept s1 s2 SOME"] {
             assert_eq!(Setup::from_text(text), None, "{text}");
         }
     }

@@ -2,6 +2,7 @@
 //! whole exploration finds no more.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
@@ -11,9 +12,10 @@ use explorer::races::Races;
 use explorer::strategy::prefix::{Prefix, critical};
 use explorer::strategy::replay::{Discipline, Expected, Replay, What};
 use explorer::strategy::{Ending, Outcome, Strategy};
-use explorer::target::found::{ENDS, FoundFailure, TakenStep, minimized_text};
+use explorer::target::found::{ENDS, FoundFailure, Interleaved, TakenStep, minimized_text};
 use explorer::target::page::{Phase, Word};
 use explorer::target::setup::{End, Setup};
+use explorer::violation::{Pairs, Violation, violations};
 use model::report::FailureKind;
 
 use super::driver::{self, InUse};
@@ -36,11 +38,12 @@ pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
     let begin = now();
     let mut classes = Classes::default();
     let mut endings = Endings::default();
+    let mut interleaved = BTreeSet::new();
     *engine.races.borrow_mut() = setup.races.then(Races::default);
     engine.model.borrow_mut().spurious = if setup.spurious { Spurious::Possible } else { Spurious::Never };
     let strategy = loop {
         let mut strategy = build(engine, setup);
-        if explore_once(engine, setup, &mut driver, &mut *strategy, &mut classes, &mut endings) {
+        if explore_once(engine, setup, &mut driver, &mut *strategy, (&mut classes, &mut endings, &mut interleaved)) {
             break strategy;
         }
         control::add(Word::Restarts, 1);
@@ -50,6 +53,7 @@ pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
     control::set(Word::Nanoseconds, now().saturating_sub(begin));
     conclude(&*strategy, &classes);
     endings.report();
+    report_interleaved(&interleaved);
     if setup.replay.is_none() {
         simplify(engine, setup, driver, &classes);
     }
@@ -92,8 +96,7 @@ fn explore_once(
     setup: &Setup,
     driver: &mut InUse,
     strategy: &mut dyn Strategy,
-    classes: &mut Classes,
-    endings: &mut Endings,
+    (classes, endings, interleaved): (&mut Classes, &mut Endings, &mut BTreeSet<Interleaved>),
 ) -> bool {
     while control::get(Word::Stop) == 0 && strategy.begin() {
         output::clear();
@@ -126,6 +129,9 @@ fn explore_once(
         // What an abandoned execution shows, others show too.
         if outcome != Outcome::Abandoned {
             report_races(engine, classes);
+            if !setup.kept.is_empty() {
+                interleaved.extend(broken(&engine.recorder.borrow().taken(), &setup.kept));
+            }
         }
         if matches!(ended, Ended::Passed) && setup.outcomes {
             endings.add();
@@ -141,6 +147,23 @@ fn explore_once(
         }
     }
     true
+}
+
+/// The pairs to be kept that a schedule interleaves.
+fn broken(steps: &[TakenStep], kept: &Pairs) -> Vec<Interleaved> {
+    let site = |at: usize| steps[at].site;
+    let named =
+        |found: Violation| Some(Interleaved { first: site(found.first)?, remote: site(found.remote)?, second: site(found.second)? });
+    violations(steps, kept).into_iter().filter_map(named).collect()
+}
+
+fn report_interleaved(all: &BTreeSet<Interleaved>) {
+    let mut text = String::new();
+    for Interleaved { first, remote, second } in all {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "interleaved {first} {remote} {second}");
+    }
+    control::report(&text);
 }
 
 /// Races do not end an execution: each is a class of its own, seen once an execution.

@@ -40,7 +40,8 @@ impl Case {
     fn site(&self, function: &str, line: &str, variable: &str) -> SiteKey {
         let line: u32 = line.parse().expect("a line");
         let of_line = || self.function(function).1.nodes.iter().filter(|node| line_of(&node.source) == Some(line));
-        let accesses = |node: &&model::program::Node| node.accesses().iter().any(|access| access.place.to_string().contains(variable));
+        let accesses =
+            |node: &&model::program::Node| node.accesses().iter().any(|access| self.program.name_of(&access.place).contains(variable));
         let call = |node: &&model::program::Node| matches!(node.kind, NodeKind::Call(_));
         let found = of_line().find(accesses).or_else(|| of_line().find(call)).and_then(|node| node.site);
         found.unwrap_or_else(|| panic!("nothing accesses {variable} on line {line} of {function}"))

@@ -20,8 +20,16 @@ pub fn dependent(a: &Event, b: &Event) -> bool {
     match (class_a, class_b) {
         (Class::Everything, _) | (_, Class::Everything) | (Class::Creation, Class::Creation) | (Class::Outside, Class::Outside) => true,
         (Class::Memory { group: x, .. }, Class::Memory { group: y, .. }) => touches(a, b) && !(x == y && x != Group::Alone),
+        (Class::Outside, _) => waits_for_outside(b),
+        (_, Class::Outside) => waits_for_outside(a),
         _ => false,
     }
+}
+
+/// Whether a thread is interrupted while it waits for what calls bring, which keeps it from being interrupted.
+#[inline]
+fn waits_for_outside(event: &Event) -> bool {
+    matches!(event.kind, EventKind::Interrupted { .. }) && event.range.is_none()
 }
 
 /// What an event competes for.
@@ -77,6 +85,7 @@ fn class(kind: EventKind) -> Class {
         | K::WaitReacquire
         | K::WaitTimeout
         | K::WaitSpurious
+        | K::Interrupted { .. }
         | K::Signal
         | K::Broadcast
         | K::Acquire { .. }
@@ -103,7 +112,7 @@ fn class(kind: EventKind) -> Class {
 #[inline]
 fn touches(a: &Event, b: &Event) -> bool {
     let second = |event: &Event| match event.kind {
-        EventKind::WaitRelease { mutex } => Some(mutex),
+        EventKind::WaitRelease { mutex: range } | EventKind::Interrupted { by: range } => Some(range),
         _ => None,
     };
     let meet = |x: Option<Range>, y: Option<Range>| matches!((x, y), (Some(x), Some(y)) if x.overlaps(y));
@@ -142,6 +151,18 @@ mod tests {
         check(wait, at(64, EventKind::TryLock), true);
         check(wait, at(32, EventKind::Lock), false);
         check(wait, at(128, EventKind::WaitRelease { mutex: Range { address: 64, length: 40 } }), true);
+    }
+
+    #[test]
+    fn an_interruption_conflicts_with_who_interrupts_and_with_what_is_waited_for() {
+        let by = Range { address: 64, length: 4 };
+        let wait = at(0, EventKind::Interrupted { by });
+        check(wait, at(64, EventKind::Access { rw: Rw::Write, atomic: true }), true);
+        check(wait, at(0, EventKind::SemPost), true);
+        check(wait, at(32, EventKind::SemPost), false);
+        let external = Event { kind: EventKind::External, range: None, object: None, site: None };
+        check(wait, external, false);
+        check(Event { range: None, ..wait }, external, true);
     }
 
     #[test]

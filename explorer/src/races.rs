@@ -112,6 +112,7 @@ impl Races {
                 self.clock(thread).join(&ended);
             }
             K::WaitRelease { mutex } => self.release(thread, mutex.address),
+            K::Interrupted { by } => self.acquire(thread, Some(by.address)),
             K::Lock
             | K::TryLock
             | K::TimedLock

@@ -107,6 +107,12 @@ pub enum EventKind {
     WaitTimeout,
     /// A wait ends without any cause, as the standard allows: leaves the waiters of the condition.
     WaitSpurious,
+    /// A thread that waits takes a signal that it was sent, or sees that it was cancelled; then it goes on waiting, or not. Enabled until
+    /// what it waits for is there, which is the event's object. Without one, that is what calls outside bring.
+    Interrupted {
+        /// The thread's own word, to which those write who interrupt it.
+        by: Range,
+    },
     /// Wakes one waiter; which one is a pick of the strategy's.
     Signal,
     /// Wakes all waiters.
@@ -221,6 +227,7 @@ impl EventKind {
             Self::External => 42,
             Self::Waiting => 43,
             Self::TimedLock => 44,
+            Self::Interrupted { .. } => 45,
         })
     }
 }
@@ -307,7 +314,7 @@ impl fmt::Display for EventKind {
 }
 
 /// Indexed by code.
-const WORDS: [&str; 45] = [
+const WORDS: [&str; 46] = [
     "start",
     "exit",
     "exit-process",
@@ -353,6 +360,7 @@ const WORDS: [&str; 45] = [
     "external",
     "waiting",
     "timed-lock",
+    "interrupted",
 ];
 
 #[cfg(test)]
@@ -366,7 +374,7 @@ mod tests {
             assert_eq!(KindCode::from_number(code.number()), Some(code));
         }
         assert_eq!("jump".parse::<KindCode>(), Err(BadKind));
-        assert_eq!(KindCode::from_number(45), None);
+        assert_eq!(KindCode::from_number(46), None);
     }
 
     #[test]

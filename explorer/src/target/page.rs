@@ -144,9 +144,9 @@ pub enum Note {
     Forks = 0,
     /// A thread was created before `main` and runs outside of control.
     EarlyThread = 1,
-    /// A signal was sent to a thread, or a handler installed: signals are not scheduled.
+    /// Signals may come from outside or from timers.
     Signals = 2,
-    /// A thread was cancelled.
+    /// A thread asks to be cancelled at any instruction.
     Cancels = 3,
     /// A wait timed out only once between changes by other threads.
     BoundedTimeouts = 4,
@@ -172,8 +172,8 @@ pub enum Note {
 pub const NOTES: &[(Note, &str)] = &[
     (Note::Forks, "the program forks or starts other programs: what they do is not explored"),
     (Note::EarlyThread, "a thread was created before main: it runs outside of control"),
-    (Note::Signals, "the program uses signals: when they arrive is not explored"),
-    (Note::Cancels, "the program cancels threads: cancellation is not explored"),
+    (Note::Signals, "the program handles signals: those of its threads are explored, not those from outside or from timers"),
+    (Note::Cancels, "a thread asks to be cancelled at any instruction: it is only at the points where others are"),
     (Note::BoundedTimeouts, "timed waits: a thread times out at most once between changes by other threads"),
     (Note::Revocations, "injected locks were revoked: the plan leaves a deadlock to the runtime"),
     (Note::TooManyThreads, "an execution created more threads than can be explored, and was cut there"),

@@ -456,12 +456,13 @@ fn keys(event: &Event) -> impl Iterator<Item = (Key, Option<Role>)> + use<> {
     let granules = spread.filter(|_| wide.is_none()).map(|(first, last)| first..=last).into_iter().flatten();
     let object = event.range.filter(|_| !memory).map(|range| (granule(range), Some(Role::Object)));
     let mutex = match event.kind {
-        EventKind::WaitRelease { mutex } => Some((granule(mutex), Some(Role::Mutex))),
+        EventKind::WaitRelease { mutex: range } | EventKind::Interrupted { by: range } => Some((granule(range), Some(Role::Mutex))),
         _ => None,
     };
     let global = match event.kind {
         EventKind::Create { .. } => Some((Key::Creation, None)),
         EventKind::External => Some((Key::Outside, None)),
+        EventKind::Interrupted { .. } if event.range.is_none() => Some((Key::Outside, None)),
         _ => None,
     };
     granules.map(|granule| (Key::Granule(granule), None)).chain(wide).chain(object).chain(mutex).chain(global)

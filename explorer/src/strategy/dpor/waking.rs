@@ -12,7 +12,10 @@ pub(super) fn wakes(event: &Event) -> bool {
 
 /// The threads that wait on some condition.
 pub(super) fn waiting(pending: &[Option<Event>]) -> ThreadSet {
-    let waits = |event: &Event| matches!(event.kind, EventKind::Waiting | EventKind::WaitTimeout | EventKind::WaitSpurious);
+    let waits = |event: &Event| {
+        use EventKind::{Interrupted, WaitSpurious, WaitTimeout, Waiting};
+        matches!(event.kind, Waiting | WaitTimeout | WaitSpurious | Interrupted { .. })
+    };
     (0..).map(ThreadId).zip(pending).filter(|(_, event)| event.as_ref().is_some_and(waits)).map(|(thread, _)| thread).collect()
 }
 

@@ -37,6 +37,7 @@ pub(super) fn is_exit(event: &Event) -> bool {
             | K::Sleep
             | K::WaitTimeout
             | K::WaitSpurious
+            | K::Interrupted { .. }
             | K::LockTimeout
             | K::Access { atomic: true, .. }
     )

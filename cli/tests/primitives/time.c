@@ -5,7 +5,7 @@
 // case two: 12 | 21
 // case deadline: 1.000000000
 // case alarm: pass
-// note alarm: the program uses signals
+// note alarm: the program handles signals
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>

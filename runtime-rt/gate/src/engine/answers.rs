@@ -6,8 +6,8 @@
 
 use explorer::target::page::Note;
 
-use super::control;
 use super::fiber::Engine;
+use super::{control, handlers};
 use crate::gate::model::EPOCH;
 use crate::sys::call::{process, word};
 
@@ -37,6 +37,7 @@ pub(crate) fn answer(engine: &Engine, number: libc::c_long, arguments: &[usize; 
             fill(engine, first, second);
             isize::try_from(second).ok()
         }
+        libc::SYS_rt_sigaction => handlers::set(first, second, third),
         libc::SYS_rt_sigprocmask => Some(mask(engine, first, second, third)),
         // Our handlers run on a stack of their own, which stays; nothing else would use another one.
         libc::SYS_sigaltstack => Some(0),
@@ -100,7 +101,8 @@ fn next(engine: &Engine) -> u8 {
 
 /// Keeps the thread's own set of blocked signals; the OS thread's stays empty, or faults would end the process.
 fn mask(engine: &Engine, how: usize, set: usize, before: usize) -> isize {
-    let old = engine.with_current(|fiber| fiber.mask.get());
+    let me = engine.current().index();
+    let old = engine.model.borrow().threads[me].blocked;
     store(before, old);
     let given: *const u64 = core::ptr::with_exposed_provenance(set);
     // SAFETY: the program passes a valid set, or null.
@@ -113,7 +115,7 @@ fn mask(engine: &Engine, how: usize, set: usize, before: usize) -> isize {
             _ if how == word(libc::SIG_SETMASK) => given,
             _ => return -(libc::EINVAL as isize),
         };
-        engine.with_current(|fiber| fiber.mask.set(new));
+        engine.model.borrow_mut().threads[me].blocked = new;
     }
     0
 }

@@ -6,15 +6,16 @@
 //! Not handled: time limits set on sockets; System V and POSIX queues that are full or empty, which block for real.
 
 use model::cause::Cause;
-use model::ids::SiteKey;
+use model::ids::{SiteKey, ThreadId};
 
+use super::dispatch::own_signal;
 use super::fiber::{Engine, running};
 use super::outside::{Origin, source};
-use super::{control, execution, output};
+use super::{control, execution, interrupts, output};
 use crate::gate::ask::{Ask, Nanoseconds, Request, Until};
 use crate::gate::readiness::{Fed, Readiness};
 use crate::interpose::futex;
-use crate::sys::call::{Errno, system_call, word};
+use crate::sys::call::{Errno, process, system_call, word};
 use crate::sys::poll::{self, Waiting, is_nonblocking, set_waiting};
 use crate::sys::trap::Saved;
 
@@ -142,6 +143,35 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_openat2,
 ];
 
+/// Calls in which a thread that was cancelled ends, whether they wait or not.
+const CANCELLABLE: &[libc::c_long] = &[
+    libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_pread64,
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_pwrite64,
+    libc::SYS_open,
+    libc::SYS_openat,
+    libc::SYS_creat,
+    libc::SYS_close,
+    libc::SYS_accept,
+    libc::SYS_accept4,
+    libc::SYS_connect,
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    libc::SYS_poll,
+    libc::SYS_ppoll,
+    libc::SYS_select,
+    libc::SYS_pselect6,
+    libc::SYS_epoll_wait,
+    libc::SYS_epoll_pwait,
+    libc::SYS_wait4,
+    libc::SYS_waitid,
+];
+
 /// What the landing calls: makes the call that the fiber wanted.
 pub(crate) extern "C" fn on_fiber(saved: &mut Saved) {
     let Some(engine) = running() else { control::broken("a system call of no fiber has landed") };
@@ -196,6 +226,20 @@ impl Caller<'_> {
 fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Result<usize, Errno> {
     engine.with_current(|fiber| fiber.circle.borrow_mut().progress());
     match number {
+        libc::SYS_kill => {
+            if let Some(signal) = own_signal(number, &arguments) {
+                interrupts::send_to_process(engine, signal);
+                return Ok(0);
+            }
+        }
+        libc::SYS_tkill | libc::SYS_tgkill => {
+            if let Some(signal) = own_signal(number, &arguments) {
+                let named = if number == libc::SYS_tkill { arguments[0] } else { arguments[1] };
+                let thread = named.checked_sub(process()).filter(|&at| at < engine.fibers.borrow().len());
+                interrupts::send(engine, thread.map_or(engine.current(), ThreadId::new), signal);
+                return Ok(0);
+            }
+        }
         libc::SYS_exit => execution::end_thread(engine, core::ptr::null_mut()),
         libc::SYS_sched_yield => {
             engine.point(Ask::Yield);
@@ -213,6 +257,9 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
     let caller = Caller { engine, site, why: cause(number) };
     if is_output(number, &arguments, &caller) {
         return caller.kernel(number, arguments);
+    }
+    if CANCELLABLE.contains(&number) {
+        interrupts::look_for_cancellation(engine);
     }
     match caller.asking(|| shape(number, &arguments)) {
         Shape::Transfer { descriptor, events, pieces, flags } => transfer(&caller, number, arguments, (descriptor, events, pieces, flags)),
@@ -350,7 +397,9 @@ fn transfer(
     }
     let mut done = 0;
     loop {
-        caller.wait(Readiness::Descriptor { descriptor, events }, Until::Forever);
+        if caller.wait(Readiness::Descriptor { descriptor, events }, Until::Forever) == libc::EINTR {
+            return if done == 0 { Err(Errno(libc::EINTR)) } else { Ok(done) };
+        }
         match caller.at_once(descriptor, number, arguments) {
             Err(Errno(libc::EAGAIN)) => {}
             Err(error) if done == 0 => return Err(error),
@@ -385,9 +434,10 @@ fn several(caller: &Caller<'_>, number: libc::c_long, mut arguments: [usize; 6],
         Limit::Pointer(..) => zero.as_mut_ptr().expose_provenance(),
     };
     loop {
-        let timed_out = caller.wait(ready, until) == libc::ETIMEDOUT;
-        if timed_out {
-            control::note(Note::BoundedTimeouts);
+        match caller.wait(ready, until) {
+            libc::ETIMEDOUT => control::note(Note::BoundedTimeouts),
+            libc::EINTR => return Err(Errno(libc::EINTR)),
+            _ => {}
         }
         match caller.kernel(number, arguments) {
             Ok(0) if until == Until::Forever => {}

@@ -56,7 +56,8 @@ pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6
         return Verdict::Done(pass(number, arguments));
     }
     let modelled =
-        matches!(number, libc::SYS_sched_yield | libc::SYS_nanosleep | libc::SYS_clock_nanosleep | libc::SYS_exit | libc::SYS_futex);
+        matches!(number, libc::SYS_sched_yield | libc::SYS_nanosleep | libc::SYS_clock_nanosleep | libc::SYS_exit | libc::SYS_futex)
+            || own_signal(number, &arguments).is_some();
     if engine.restorer.is_protecting() && !modelled {
         engine.leave_for_good(Stop::NeedFork(name(number)));
     }
@@ -82,12 +83,13 @@ fn irregular(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> O
             Some(Verdict::Past)
         }
         libc::SYS_kill | libc::SYS_tkill | libc::SYS_tgkill => own_signal(number, arguments).map(|signal| {
-            // The C library's own, by which `setuid` tells other threads: parked ones have nothing to be told.
-            if matches!(signal, 32 | 33) {
-                return Verdict::Done(-(libc::ESRCH as isize));
+            // The C library's own, by which `setuid` tells other threads: parked ones have nothing to be told. Others are sent by the
+            // fiber itself where that is possible.
+            match signal {
+                32 | 33 => Verdict::Done(-(libc::ESRCH as isize)),
+                _ if trap::is_possible() => Verdict::ByFiber,
+                _ => Verdict::Done(0),
             }
-            // The thread that the C library means sleeps, or is not there: it is the fiber that gets the signal.
-            Verdict::Done(crate::interpose::process::take_signal(engine, signal) as isize)
         }),
         libc::SYS_rt_sigaction if matches!(i32::try_from(arguments[0]), Ok(libc::SIGSYS | libc::SIGXCPU)) => Some(Verdict::Done(0)),
         libc::SYS_rt_sigaction => {
@@ -101,7 +103,7 @@ fn irregular(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> O
 }
 
 /// The signal that a call sends to the program itself.
-fn own_signal(number: libc::c_long, arguments: &[usize; 6]) -> Option<i32> {
+pub(super) fn own_signal(number: libc::c_long, arguments: &[usize; 6]) -> Option<i32> {
     let [first, second, third, ..] = *arguments;
     let own = process();
     match number {

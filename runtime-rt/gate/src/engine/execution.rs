@@ -17,12 +17,13 @@ use model::report::FailureKind;
 
 use super::failure::{Failed, deadlock, has_lock_cycle};
 use super::fiber::{Engine, Fiber, Routine, Stop};
-use super::habits::{self, Habit, Own};
+use super::habits::Habit;
 use super::outside::{self, Patience};
 use super::{control, early};
 use crate::gate::ask::Ask;
 use crate::gate::thread::Life;
 use crate::sys::switch::{StackPointer, prepare};
+use crate::sys::unwind::{self, Place};
 
 /// A step as it is kept for a schedule.
 #[derive(Clone, Copy)]
@@ -153,6 +154,7 @@ fn begin(engine: &Engine) {
     engine.entropy.set(0);
     control::set(Word::AwaitsOutside, 0);
     add_fiber(engine, engine.initial, None);
+    engine.model.borrow_mut().threads[0].name(engine.initial.identity);
 }
 
 /// Takes one step: who took it, or how the execution ended.
@@ -187,7 +189,7 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
     engine.note_step(thread, &performed.event);
     strategy.executed(&Step { thread, event: performed.event });
     control::add(Word::Steps, 1);
-    if performed.event.kind.is_timeout() {
+    if matches!(performed.event.kind, EventKind::WaitTimeout | EventKind::LockTimeout) {
         control::note(Note::BoundedTimeouts);
     }
     let stop = if performed.event.kind == EventKind::Exit { Stop::Point } else { engine.resume(thread, performed.result) };
@@ -291,12 +293,14 @@ pub(crate) fn create(engine: &Engine, routine: Routine) -> Option<(ThreadId, lib
     }
     let lender = engine.lenders.borrow().get(thread - 1).copied()?;
     add_fiber(engine, lender, Some(routine));
-    let announced = engine.model.borrow_mut().announce();
+    let mut model = engine.model.borrow_mut();
+    let announced = model.announce();
+    model.threads[announced.index()].name(lender.identity);
+    model.threads[announced.index()].blocked = model.threads[engine.current().index()].blocked;
     Some((announced, lender.identity))
 }
 
 fn add_fiber(engine: &Engine, lender: super::lenders::Lender, routine: Option<Routine>) {
-    let mask = engine.fibers.borrow().get(engine.current().index()).map_or(0, |creator| creator.mask.get());
     // SAFETY: a parked thread's free stack, or the initial thread's below our caller in `start`.
     let stack: StackPointer = unsafe { prepare(lender.stack, entry) };
     engine.fibers.borrow_mut().push(Box::new(Fiber {
@@ -307,7 +311,6 @@ fn add_fiber(engine: &Engine, lender: super::lenders::Lender, routine: Option<Ro
         result: Cell::new(core::ptr::null_mut()),
         forgotten: Cell::new(false),
         accesses: Cell::new(0),
-        mask: Cell::new(mask),
         call_site: Cell::new(None),
         last_site: Cell::new(None),
         base: lender.stack,
@@ -320,17 +323,21 @@ fn add_fiber(engine: &Engine, lender: super::lenders::Lender, routine: Option<Ro
 /// The first thing that a fiber runs.
 extern "C" fn entry() -> ! {
     let Some(engine) = super::fiber::running() else { control::broken("a fiber runs without an engine") };
-    match engine.with_current(|fiber| fiber.routine) {
-        Some(routine) => {
-            let result = (routine.function)(routine.argument);
-            end_thread(engine, result)
-        }
-        None => {
-            let main = engine.main;
-            let status = (main.function)(main.count, main.arguments, main.environment);
-            end_process(engine, status)
-        }
-    }
+    let routine = engine.with_current(|fiber| fiber.routine);
+    let routine = routine.unwrap_or(Routine { function: run_main, argument: core::ptr::null_mut() });
+    let mut place = Place::new();
+    // SAFETY: the place is on this very stack, and the routine is the program's.
+    let ran = unsafe { unwind::run(routine.function, routine.argument, &raw mut place) };
+    let result = if ran.unwound == 0 { ran.result } else { engine.with_current(|fiber| fiber.result.get()) };
+    end_thread(engine, result)
+}
+
+/// The program's `main`, after which the process ends.
+extern "C" fn run_main(_: *mut c_void) -> *mut c_void {
+    let Some(engine) = super::fiber::running() else { control::broken("main runs without an engine") };
+    let main = engine.main;
+    let status = (main.function)(main.count, main.arguments, main.environment);
+    end_process(engine, status)
 }
 
 /// In a fiber: the thread ends with this result.
@@ -343,8 +350,8 @@ pub(crate) fn end_thread(engine: &Engine, result: *mut c_void) -> ! {
     for lock in left {
         engine.point_at(None, Ask::Orphan { lock });
     }
-    if engine.habits.has(Habit::LooksForEnds) {
-        let range = habits::word(engine.with_current(|fiber| fiber.identity), Own::End);
+    if engine.habits.has(Habit::LooksForEnds) || engine.habits.has(Habit::Interrupts) {
+        let range = engine.model.borrow().threads[me.index()].end;
         engine.point_at(None, Ask::Access { range, rw: Rw::Write, atomic: true });
         engine.model.borrow_mut().threads[me.index()].ending = true;
     }

@@ -208,7 +208,7 @@ fn describe(model: &Model, thread: ThreadId) -> String {
         Ask::BarrierLeave { .. } => format!("{thread} waits at barrier{object}{at}"),
         Ask::FutexReturn { .. } => format!("{thread} waits for the value at{object} to change{at}"),
         Ask::Call { ready, .. } => format!("{thread} waits {ready}{at}"),
-        Ask::AwaitSignal => format!("{thread} waits for a signal from outside{at}"),
+        Ask::AwaitSignal { .. } => format!("{thread} waits for a signal from outside{at}"),
         Ask::Acquire { .. } => format!("{thread} waits for an injected lock{held}{at}"),
         Ask::OnceEnter { .. } => format!("{thread} waits for a once routine{object}{at}"),
         _ => format!("{thread} waits for lock{object}{held}{at}"),

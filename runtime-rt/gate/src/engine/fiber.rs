@@ -14,7 +14,8 @@ use model::ids::{SiteKey, ThreadId};
 use super::circle::Circle;
 use super::execution::Recorder;
 use super::failure::Failed;
-use super::habits::Habits;
+use super::habits::{Habit, Habits};
+use super::interrupts;
 use super::lenders::Lender;
 use super::restore::Restorer;
 use crate::gate::ask::{Ask, Request};
@@ -62,8 +63,6 @@ pub(crate) struct Fiber {
     pub(crate) accesses: Cell<u64>,
     /// Where its next modelled call stands.
     pub(crate) call_site: Cell<Option<SiteKey>>,
-    /// Signals that it blocks, as a set of bits.
-    pub(crate) mask: Cell<u64>,
     /// The last site it passed.
     pub(crate) last_site: Cell<Option<SiteKey>>,
     /// The end of its stack: where it began.
@@ -294,6 +293,14 @@ impl Engine {
 
     /// As `point`, with all of it given.
     pub(crate) fn request(&self, me: ThreadId, request: Request) -> i32 {
+        if self.habits.has(Habit::Interrupts) {
+            return interrupts::request(self, me, request);
+        }
+        self.request_once(me, request)
+    }
+
+    /// As `request`, of a thread that nobody interrupts before.
+    pub(crate) fn request_once(&self, me: ThreadId, request: Request) -> i32 {
         if self.with_current(|fiber| !fiber.once.borrow().is_empty()) {
             let here = 0_u8;
             once::leave_abandoned(self, (&raw const here).expose_provenance());

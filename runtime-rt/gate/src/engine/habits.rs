@@ -5,8 +5,6 @@
 
 use core::cell::Cell;
 
-use model::event::Range;
-
 use super::fiber::{Engine, Stop};
 
 /// Something that few programs do.
@@ -37,23 +35,4 @@ pub(crate) fn show(engine: &Engine, habit: Habit) {
         engine.habits.0.set(engine.habits.0.get() | 1 << habit as u8);
         engine.leave_for_good(Stop::Learnt);
     }
-}
-
-/// Which of a thread's own words is meant. They lie where the C library keeps what it knows of the thread, which the program itself
-/// never touches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Own {
-    /// The one that its end is written to.
-    End,
-    /// The one that interruptions are written to.
-    Interruption,
-}
-
-/// A word of the thread with this identity.
-pub(crate) fn word(identity: libc::pthread_t, own: Own) -> Range {
-    let offset = match own {
-        Own::End => 8,
-        Own::Interruption => 16,
-    };
-    Range { address: identity + offset, length: 4 }
 }

@@ -4,7 +4,7 @@
 //! are parked threads that lend their TLS blocks and stacks; `fiber` is a program thread on a lent stack; `execution` runs
 //! one execution; `explore` runs them all, by a `driver`: forking (`fork`) or restoring (`restore`); `dispatch`
 //! gets the program's system calls, which `answers` answers itself and `calls` makes at scheduling points, with `outside` for
-//! what the world has to say; `failure` says what went wrong, `habits` keeps what needs more points, `circle` finds
+//! what the world has to say; `failure` says what went wrong, `habits` keeps what needs more points, `interrupts` lets threads be signalled and cancelled, `circle` finds
 //! spin loops, `output` keeps what the program prints.
 //! `arena` is the engine's memory, `heap` the program's.
 
@@ -22,7 +22,9 @@ pub(crate) mod failure;
 pub(crate) mod fiber;
 pub(crate) mod fork;
 pub(crate) mod habits;
+pub(crate) mod handlers;
 pub(crate) mod heap;
+pub(crate) mod interrupts;
 pub(crate) mod lenders;
 pub(crate) mod output;
 pub(crate) mod outside;

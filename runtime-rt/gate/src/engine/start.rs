@@ -81,6 +81,7 @@ fn page_descriptor() -> Option<i32> {
 
 fn take_over(main: Main) -> ! {
     detect();
+    crate::sys::unwind::load();
     let here = 0_u8;
     // Fibers of the initial thread begin below this frame, which is never left.
     let stack = (&raw const here).expose_provenance() - 4096;

@@ -87,8 +87,12 @@ pub(crate) enum Ask {
     FutexWake { word: Range, count: u32 },
     /// Send a thread a signal.
     SendSignal { to: ThreadId, signal: i32 },
-    /// Wait for one.
-    AwaitSignal,
+    /// Cancel a thread.
+    Cancel { to: ThreadId },
+    /// See whether the thread itself was interrupted.
+    Look,
+    /// Take one of these signals, as a set of bits, when it is there.
+    AwaitSignal { set: u64, until: Until },
     /// Make a system call that others may see, or that waits for them: why injected locks are given up if it does.
     Call { ready: Readiness, until: Until, why: Cause },
     /// Take an injected lock.
@@ -97,6 +101,60 @@ pub(crate) enum Ask {
     Yield,
     /// Sleep.
     Sleep { span: Nanoseconds },
+}
+
+impl Ask {
+    /// Whether it waits, so that it is interrupted on its way.
+    pub(crate) fn waits(self) -> bool {
+        matches!(
+            self,
+            Self::Lock { .. }
+                | Self::ReadLock { .. }
+                | Self::Waiting { .. }
+                | Self::SemWait { .. }
+                | Self::Join { .. }
+                | Self::TimedJoin { .. }
+                | Self::BarrierLeave { .. }
+                | Self::FutexReturn { .. }
+                | Self::OnceEnter { .. }
+                | Self::AwaitSignal { .. }
+                | Self::Call { .. }
+        )
+    }
+
+    /// Whether a thread that was cancelled ends in such a wait.
+    pub(crate) fn is_cancellation_point(self) -> bool {
+        matches!(
+            self,
+            Self::WaitRelease { .. }
+                | Self::Waiting { .. }
+                | Self::SemWait { .. }
+                | Self::Join { .. }
+                | Self::TimedJoin { .. }
+                | Self::AwaitSignal { .. }
+                | Self::Sleep { .. }
+                | Self::Call { .. }
+        )
+    }
+
+    /// Whether it goes on with what the request before has begun.
+    pub(crate) fn continues(self) -> bool {
+        matches!(
+            self,
+            Self::Start
+                | Self::Exit
+                | Self::ExitProcess
+                | Self::Orphan { .. }
+                | Self::Waiting { .. }
+                | Self::Reacquire { .. }
+                | Self::BarrierLeave { .. }
+                | Self::OnceLeave { .. }
+                | Self::OnceAbandon { .. }
+                | Self::FutexReturn { .. }
+                | Self::AwaitSignal { .. }
+                | Self::Look
+        )
+    }
 }
 
 /// A request with the code that makes it.

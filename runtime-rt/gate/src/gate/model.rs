@@ -17,7 +17,7 @@ use super::injected::Holds;
 use super::lock::{Lock, LockKind};
 use super::objects::{Objects, State};
 use super::readiness::Readiness;
-use super::thread::{Life, Thread};
+use super::thread::{Cancellation, Life, Thread};
 use super::waiting::{Barrier, Condition, Once};
 
 /// Where virtual time begins, so that the wall clock shows a plausible date.
@@ -95,7 +95,12 @@ impl Model {
             request: Request { ask: Ask::Start, site: None },
             object: None,
             mutex: None,
-            signal: None,
+            word: NOWHERE,
+            end: NOWHERE,
+            signals: 0,
+            blocked: 0,
+            cancelled: false,
+            cancellation: Cancellation::Enabled,
             woken: false,
             own_changes: 0,
             timed_out_at: None,
@@ -122,7 +127,7 @@ impl Model {
 
     /// Whether any thread waits for a signal, which may come from outside.
     pub(crate) fn awaits_signal(&self) -> bool {
-        self.threads.iter().any(|thread| thread.life == Life::Alive && thread.request.ask == Ask::AwaitSignal)
+        self.threads.iter().any(|thread| thread.life == Life::Alive && matches!(thread.request.ask, Ask::AwaitSignal { .. }))
     }
 
     /// How many system calls were made that others may see.
@@ -278,7 +283,7 @@ impl Model {
         let (why, may_turn_out_free) = match self.threads[thread.index()].request.ask {
             Ask::WaitRelease { .. } => (Cause::Condition, false),
             Ask::BarrierArrive { .. } => (Cause::Meet, false),
-            Ask::Sleep { .. } | Ask::AwaitSignal => (Cause::Sleep, false),
+            Ask::Sleep { .. } | Ask::AwaitSignal { .. } => (Cause::Sleep, false),
             Ask::Join { .. } | Ask::TimedJoin { .. } => (Cause::Join, true),
             Ask::SemWait { .. } | Ask::FutexReturn { .. } | Ask::OnceEnter { .. } => (Cause::Meet, true),
             Ask::Call { why, .. } => (why, true),
@@ -372,6 +377,9 @@ impl Model {
         }
     }
 }
+
+/// Where a thread's word lies before it is known.
+const NOWHERE: Range = Range { address: 0, length: 1 };
 
 fn event(kind: EventKind, range: Option<Range>, object: Option<ObjectId>) -> Event {
     Event { kind, range, object, site: None }

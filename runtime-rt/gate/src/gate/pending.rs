@@ -5,6 +5,7 @@
 use explorer::threads::ThreadSet;
 use model::event::{Event, EventKind, Range};
 use model::ids::{ObjectId, ThreadId};
+use model::pair::Rw;
 
 use super::ask::{Ask, Until};
 use super::model::{Model, Spurious};
@@ -25,7 +26,8 @@ impl Model {
             if self.threads[index].life != Life::Alive {
                 continue;
             }
-            if is_flexible(self.threads[index].request.ask) {
+            let entry = &self.threads[index];
+            if is_flexible(entry.request.ask) || entry.signals != 0 || entry.cancelled {
                 self.pending[index] = Some(self.event_of(thread));
             }
             if self.is_enabled(thread) {
@@ -51,14 +53,23 @@ impl Model {
             Until::Deadline(_) => EventKind::LockTimeout,
         };
         let (kind, range, object) = match entry.request.ask {
+            ask if self.is_interrupted(thread) => {
+                // What would take the interruption from it.
+                let awaited = match ask {
+                    Ask::Join { child } => self.threads.get(child.index()).map(|child| child.end),
+                    Ask::TimedJoin { word, .. } => Some(word),
+                    Ask::AwaitSignal { .. } => Some(entry.word),
+                    Ask::Call { .. } => None,
+                    _ => range_of(entry.object),
+                };
+                (EventKind::Interrupted { by: entry.word }, awaited, entry.object)
+            }
             Ask::Start => (EventKind::Start, None, None),
             Ask::Exit => (EventKind::Exit, None, None),
             Ask::ExitProcess => (EventKind::ExitProcess, None, None),
             Ask::Create { child } => (EventKind::Create { child }, None, None),
             Ask::Join { child } => (EventKind::Join { child }, None, None),
-            Ask::TimedJoin { word, .. } if self.is_free(thread) => {
-                (EventKind::Access { rw: model::pair::Rw::Read, atomic: true }, Some(word), None)
-            }
+            Ask::TimedJoin { word, .. } if self.is_free(thread) => (EventKind::Access { rw: Rw::Read, atomic: true }, Some(word), None),
             Ask::TimedJoin { word, .. } => (EventKind::LockTimeout, Some(word), None),
             Ask::Access { range, rw, atomic } => (EventKind::Access { rw, atomic }, Some(range), None),
             Ask::Lock { until, .. } => on(timed(until, EventKind::Lock, EventKind::TimedLock)),
@@ -85,8 +96,15 @@ impl Model {
             Ask::FutexReturn { until: Until::Deadline(_), .. } if !entry.woken => on(EventKind::WaitTimeout),
             Ask::FutexReturn { .. } => on(EventKind::FutexReturn),
             Ask::FutexWake { .. } => on(EventKind::FutexWake),
-            Ask::AwaitSignal if entry.signal.is_none() => (EventKind::Waiting, None, None),
-            Ask::SendSignal { .. } | Ask::AwaitSignal | Ask::Call { .. } => (EventKind::External, None, None),
+            Ask::SendSignal { to, .. } | Ask::Cancel { to } => {
+                let word = self.threads.get(to.index()).map(|to| to.word);
+                (EventKind::Access { rw: Rw::Write, atomic: true }, word, None)
+            }
+            Ask::Look => (EventKind::Access { rw: Rw::Read, atomic: true }, Some(entry.word), None),
+            Ask::AwaitSignal { .. } if self.is_free(thread) => (EventKind::Access { rw: Rw::Update, atomic: true }, Some(entry.word), None),
+            Ask::AwaitSignal { until: Until::Deadline(_), .. } => (EventKind::WaitTimeout, Some(entry.word), None),
+            Ask::AwaitSignal { .. } => (EventKind::Waiting, None, None),
+            Ask::Call { .. } => (EventKind::External, None, None),
             Ask::Acquire { hold } => {
                 let range = Range { address: hold.lock, length: INJECTED_BYTES };
                 (EventKind::Acquire { mode: hold.mode }, Some(range), None)
@@ -110,7 +128,7 @@ impl Model {
             },
             Ask::SemWait { .. } => matches!(state(entry.object), Some(State::Semaphore(count)) if *count > 0),
             Ask::BarrierLeave { .. } | Ask::FutexReturn { .. } => entry.woken,
-            Ask::AwaitSignal => entry.signal.is_some(),
+            Ask::AwaitSignal { set, .. } => entry.signals & set != 0,
             Ask::OnceEnter { .. } => !matches!(state(entry.object), Some(State::Once(Once::Running(by))) if *by != thread),
             Ask::Join { child } => self.threads.get(child.index()).is_none_or(|child| child.life == Life::Ended),
             Ask::TimedJoin { child, .. } => self.threads.get(child.index()).is_none_or(|child| child.ending),
@@ -118,6 +136,19 @@ impl Model {
             Ask::Call { ready, .. } => self.is_ready(ready),
             _ => true,
         }
+    }
+
+    /// Whether a thread waits, and has to see to a signal or to its cancellation first.
+    pub(super) fn is_interrupted(&self, thread: ThreadId) -> bool {
+        let entry = &self.threads[thread.index()];
+        if (entry.signals == 0 && !entry.cancelled) || !entry.request.ask.waits() {
+            return false;
+        }
+        let waits = match entry.request.ask {
+            Ask::Waiting { .. } => !entry.woken,
+            _ => !self.is_free(thread),
+        };
+        waits && (entry.deliverable() != 0 || (entry.has_to_end() && entry.request.ask.is_cancellation_point()))
     }
 
     fn may_wake_for_nothing(&self, thread: ThreadId) -> bool {
@@ -131,6 +162,7 @@ impl Model {
             return false;
         }
         match self.pending[thread.index()].map(|event| event.kind) {
+            Some(EventKind::Interrupted { .. }) => true,
             Some(EventKind::Waiting) | None => false,
             Some(EventKind::WaitSpurious) => true,
             Some(EventKind::WaitTimeout | EventKind::LockTimeout) => entry.timed_out_at.is_none_or(|at| at != others()),
@@ -157,7 +189,7 @@ fn is_flexible(ask: Ask) -> bool {
     matches!(
         ask,
         Ask::Waiting { .. }
-            | Ask::AwaitSignal
+            | Ask::AwaitSignal { .. }
             | Ask::FutexReturn { .. }
             | Ask::TimedJoin { .. }
             | Ask::Lock { until: Until::Deadline(_), .. }

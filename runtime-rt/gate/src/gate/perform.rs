@@ -11,6 +11,14 @@ use super::model::{EPOCH, Model};
 use super::thread::{Life, Thread};
 use super::waiting::Once;
 
+/// The result of a wait that was interrupted: no number of an error either.
+pub(crate) const INTERRUPTED: i32 = -2;
+
+/// The bit of a signal in a set of them.
+pub(crate) fn bit(signal: i32) -> u64 {
+    u32::try_from(signal - 1).ok().and_then(|place| 1_u64.checked_shl(place)).unwrap_or(0)
+}
+
 /// The result of a wait that ended without a cause: no number of an error.
 pub(crate) const FOR_NOTHING: i32 = -1;
 
@@ -27,6 +35,9 @@ impl Model {
     /// Performs what an enabled thread is about to do.
     pub(crate) fn perform(&mut self, thread: ThreadId, pick: &mut dyn FnMut(&Pick<'_>) -> u32) -> Performed {
         let event = self.event_of(thread);
+        if self.is_interrupted(thread) {
+            return Performed { result: INTERRUPTED, event };
+        }
         let Thread { request, object, mutex, .. } = self.threads[thread.index()];
         let mut in_vain = false;
         let result = match (request.ask, object, event.kind) {
@@ -99,10 +110,14 @@ impl Model {
             }
             (Ask::FutexWake { count, .. }, Some(word), _) => self.wake_some(word, count),
             (Ask::SendSignal { to, signal }, _, _) => {
-                self.threads[to.index()].signal = Some(signal);
+                self.threads[to.index()].signals |= bit(signal);
                 0
             }
-            (Ask::AwaitSignal, _, _) => self.threads[thread.index()].signal.take().unwrap_or(0),
+            (Ask::Cancel { to }, _, _) => {
+                self.threads[to.index()].cancelled = true;
+                0
+            }
+            (Ask::AwaitSignal { set, .. }, _, _) => self.take_signal(thread, set).unwrap_or(0),
             (Ask::Create { child }, _, _) => {
                 self.threads[child.index()].life = Life::Alive;
                 self.pending[child.index()] = Some(self.event_of(child));
@@ -163,6 +178,7 @@ impl Model {
         | Ask::Lock { until: Until::Deadline(at), .. }
         | Ask::ReadLock { until: Until::Deadline(at), .. }
         | Ask::TimedJoin { until: Until::Deadline(at), .. }
+        | Ask::AwaitSignal { until: Until::Deadline(at), .. }
         | Ask::SemWait { until: Until::Deadline(at), .. }
         | Ask::Call { until: Until::Deadline(at), .. }
         | Ask::FutexReturn { until: Until::Deadline(at), .. } = entry.request.ask
@@ -170,6 +186,14 @@ impl Model {
             self.clock = self.clock.max(Nanoseconds(at.0.saturating_sub(EPOCH.0)));
         }
         libc::ETIMEDOUT
+    }
+
+    /// Takes the lowest of these signals that the thread was sent.
+    pub(crate) fn take_signal(&mut self, thread: ThreadId, set: u64) -> Option<i32> {
+        let signals = &mut self.threads[thread.index()].signals;
+        let signal = i32::try_from((*signals & set).trailing_zeros()).ok().filter(|&lowest| lowest < 64)? + 1;
+        *signals &= !bit(signal);
+        Some(signal)
     }
 
     fn wake(&mut self, thread: ThreadId) {

@@ -2,6 +2,7 @@
 //!
 //! Not here: what it may do next (`model`).
 
+use model::event::Range;
 use model::ids::ObjectId;
 
 use super::ask::Request;
@@ -17,6 +18,34 @@ pub(crate) enum Life {
     Ended,
 }
 
+/// Whether a thread that was cancelled ends at the next point where it can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cancellation {
+    /// It does.
+    Enabled,
+    /// Not yet.
+    Disabled,
+}
+
+impl Thread {
+    /// Gives it its words, which lie where the C library keeps what it knows of the thread with this identity: the program itself never
+    /// touches them.
+    pub(crate) fn name(&mut self, identity: libc::pthread_t) {
+        self.end = Range { address: identity + 8, length: 4 };
+        self.word = Range { address: identity + 16, length: 4 };
+    }
+
+    /// Signals that it has to take now.
+    pub(crate) fn deliverable(&self) -> u64 {
+        self.signals & !self.blocked
+    }
+
+    /// Whether it has to end where it can.
+    pub(crate) fn has_to_end(&self) -> bool {
+        self.cancelled && self.cancellation == Cancellation::Enabled
+    }
+}
+
 /// One thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Thread {
@@ -28,8 +57,18 @@ pub(crate) struct Thread {
     pub(super) object: Option<ObjectId>,
     /// The mutex of a wait.
     pub(super) mutex: Option<ObjectId>,
-    /// A signal that it was sent and has not taken.
-    pub(super) signal: Option<i32>,
+    /// The word of its own that those write to who interrupt it.
+    pub(crate) word: Range,
+    /// The word that its end is written to, where others look.
+    pub(crate) end: Range,
+    /// Signals that it was sent and has not taken, as a set of bits: signal 1 is bit 0.
+    pub(crate) signals: u64,
+    /// Signals that it blocks, likewise.
+    pub(crate) blocked: u64,
+    /// Whether it was cancelled.
+    pub(crate) cancelled: bool,
+    /// Whether it minds that.
+    pub(crate) cancellation: Cancellation,
     /// Whether a waiting thread has been woken, or may leave its barrier.
     pub(super) woken: bool,
     /// How many changes it has made itself.

@@ -2,12 +2,16 @@
 
 use core::ffi::c_int;
 
+use model::ids::SiteKey;
+
 use super::mutex::kind;
 use super::{deadline, export, storage};
 use crate::engine::fiber::{Engine, running};
+use crate::engine::interrupts::{self, CANCELLED};
 use crate::gate::ask::{Ask, Until};
 use crate::gate::objects::State;
 use crate::gate::perform::FOR_NOTHING;
+use crate::gate::thread::Cancellation;
 use crate::gate::waiting::Condition as Model;
 use crate::sys::real::{Real, real};
 
@@ -35,7 +39,11 @@ pub(super) fn wait_on(engine: &Engine, condition: *mut Condition, mutex: *mut Mu
     if released != 0 {
         return released;
     }
-    let ended = engine.point_at(site, Ask::Waiting { condition, mutex, kind, until });
+    let waiting = Ask::Waiting { condition, mutex, kind, until };
+    let ended = engine.point_at(site, waiting);
+    if ended == CANCELLED {
+        return end_wait(engine, site, waiting);
+    }
     let result = if ended == FOR_NOTHING { 0 } else { ended };
     if ended != libc::ETIMEDOUT && ended != FOR_NOTHING {
         return result;
@@ -45,6 +53,22 @@ pub(super) fn wait_on(engine: &Engine, condition: *mut Condition, mutex: *mut Mu
         // That the owner of the mutex has ended is more than that time has.
         error => error,
     }
+}
+
+/// A thread that waits was cancelled: it leaves the waiters as if its time were over, unless it is woken before, and takes the mutex,
+/// which its cleanup handlers expect to have.
+fn end_wait(engine: &Engine, site: Option<SiteKey>, waiting: Ask) -> c_int {
+    let Ask::Waiting { condition, mutex, kind, .. } = waiting else { return 0 };
+    let me = engine.current().index();
+    let now = engine.model.borrow().now();
+    let held = core::mem::replace(&mut engine.model.borrow_mut().threads[me].cancellation, Cancellation::Disabled);
+    let ended = engine.point_at(site, Ask::Waiting { condition, mutex, kind, until: Until::Deadline(now) });
+    if ended == libc::ETIMEDOUT {
+        engine.point_at(site, Ask::Reacquire { mutex, kind });
+        interrupts::end(engine);
+    }
+    engine.model.borrow_mut().threads[me].cancellation = held;
+    ended
 }
 
 export! {

@@ -11,6 +11,7 @@ use crate::engine::control;
 use crate::engine::execution::end_process;
 use crate::engine::failure::Failed;
 use crate::engine::fiber::{Engine, Stop, running, uninstall};
+use crate::engine::interrupts;
 use crate::sys::real::{Real, real};
 
 static EXIT: Real = Real::new(c"exit");
@@ -53,20 +54,9 @@ fn text(pointer: *const c_char) -> String {
 /// In a fiber: the thread sends itself a signal.
 pub(super) fn send_to_self(signal: c_int) -> c_int {
     match running() {
-        Some(engine) => take_signal(engine, signal),
+        Some(engine) => interrupts::raise(engine, signal),
         None => real!(RAISE, fn(c_int) -> c_int, signal),
     }
-}
-
-/// A signal comes to the running thread.
-pub(crate) fn take_signal(engine: &Engine, signal: c_int) -> c_int {
-    const HARMLESS: [c_int; 4] = [libc::SIGCHLD, libc::SIGURG, libc::SIGWINCH, libc::SIGCONT];
-    if signal == 0 || HARMLESS.contains(&signal) {
-        return 0;
-    }
-    control::note(Note::Signals);
-    let message = crate::engine::signals::message(signal, None);
-    engine.leave_for_good(Stop::Failed(failed(engine, FailureKind::Signal, &message)))
 }
 
 /// What another process does is not explored.

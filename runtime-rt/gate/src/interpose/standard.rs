@@ -7,8 +7,6 @@ use core::ffi::{c_int, c_void};
 use super::condition::wait_on;
 use super::mutex::kind;
 use super::{deadline, export, storage, store};
-use crate::engine::control;
-use crate::engine::execution::end_thread;
 use crate::engine::fiber::{Routine, running};
 use crate::gate::ask::{Ask, Nanoseconds, Until};
 use crate::gate::lock::Lock;
@@ -23,7 +21,6 @@ type Function = extern "C" fn(*mut c_void) -> c_int;
 static CREATE: Real = Real::new(c"thrd_create");
 static JOIN: Real = Real::new(c"thrd_join");
 static DETACH: Real = Real::new(c"thrd_detach");
-static EXIT: Real = Real::new(c"thrd_exit");
 static SLEEP: Real = Real::new(c"thrd_sleep");
 static YIELD: Real = Real::new(c"thrd_yield");
 static MUTEX_INIT: Real = Real::new(c"mtx_init");
@@ -46,7 +43,6 @@ pub(super) static REALS: &[&Real] = &[
     &CREATE,
     &JOIN,
     &DETACH,
-    &EXIT,
     &SLEEP,
     &YIELD,
     &MUTEX_INIT,
@@ -118,14 +114,6 @@ export! {
             Some(engine) => result(super::threads::detach(engine, identity)),
             None => real!(DETACH, fn(libc::pthread_t) -> c_int, identity),
         }
-    }
-
-    fn thrd_exit(value: c_int) -> ! {
-        if let Some(engine) = running() {
-            end_thread(engine, core::ptr::without_provenance_mut(value.cast_unsigned() as usize));
-        }
-        real!(EXIT, fn(c_int), value);
-        control::missing_symbol()
     }
 
     fn thrd_sleep(time: *const libc::timespec, rest: *mut libc::timespec) -> c_int {

@@ -1,22 +1,22 @@
 //! Threads: create, join, detach, exit.
 //!
 //! Attributes other than the detached state are not looked at: every fiber has a stack of the default size.
-//! Not handled: cancellation, and signals to threads that do not wait for one, which are noted and do nothing.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use explorer::target::page::Note;
 use model::ids::ThreadId;
 use model::pair::Rw;
 
 use super::{deadline, export, store};
 use crate::engine::control;
-use crate::engine::execution::{create, end_thread};
+use crate::engine::execution::create;
 use crate::engine::fiber::{Engine, Routine, Stop, installed, running};
-use crate::engine::habits::{self, Habit, Own};
+use crate::engine::habits::{self, Habit};
+use crate::engine::interrupts;
 use crate::engine::lenders::CREATE;
 use crate::gate::ask::{Ask, Until};
+use crate::gate::thread::Cancellation;
 use crate::sys::real::{Real, real};
 
 static JOIN: Real = Real::new(c"pthread_join");
@@ -24,12 +24,16 @@ static TRY_JOIN: Real = Real::new(c"pthread_tryjoin_np");
 static TIMED_JOIN: Real = Real::new(c"pthread_timedjoin_np");
 static CLOCK_JOIN: Real = Real::new(c"pthread_clockjoin_np");
 static DETACH: Real = Real::new(c"pthread_detach");
-static EXIT: Real = Real::new(c"pthread_exit");
+pub(crate) static EXIT: Real = Real::new(c"pthread_exit");
 static CANCEL: Real = Real::new(c"pthread_cancel");
+static TEST_CANCEL: Real = Real::new(c"pthread_testcancel");
+static CANCEL_STATE: Real = Real::new(c"pthread_setcancelstate");
+static CANCEL_TYPE: Real = Real::new(c"pthread_setcanceltype");
 static KILL: Real = Real::new(c"pthread_kill");
 
 /// All of them.
-pub(super) static REALS: &[&Real] = &[&JOIN, &TRY_JOIN, &TIMED_JOIN, &CLOCK_JOIN, &DETACH, &EXIT, &CANCEL, &KILL];
+pub(super) static REALS: &[&Real] =
+    &[&JOIN, &TRY_JOIN, &TIMED_JOIN, &CLOCK_JOIN, &DETACH, &EXIT, &CANCEL, &TEST_CANCEL, &CANCEL_STATE, &CANCEL_TYPE, &KILL];
 
 type Function = extern "C" fn(*mut c_void) -> *mut c_void;
 type Attributes = libc::pthread_attr_t;
@@ -95,7 +99,7 @@ fn timed_join(engine: &Engine, identity: libc::pthread_t, place: *mut *mut c_voi
     habits::show(engine, Habit::LooksForEnds);
     let site = engine.take_site();
     if let Some(child) = find(engine, identity).filter(|&child| child != engine.current()) {
-        let word = habits::word(identity, Own::End);
+        let word = engine.model.borrow().threads[child.index()].end;
         let looked = engine.point_at(site, Ask::TimedJoin { child, word, until });
         if looked != 0 {
             return looked;
@@ -187,7 +191,8 @@ export! {
         habits::show(engine, Habit::LooksForEnds);
         let site = engine.take_site();
         if let Some(child) = find(engine, identity).filter(|&child| child != engine.current()) {
-            engine.point_at(site, Ask::Access { range: habits::word(identity, Own::End), rw: Rw::Read, atomic: true });
+            let range = engine.model.borrow().threads[child.index()].end;
+            engine.point_at(site, Ask::Access { range, rw: Rw::Read, atomic: true });
             if !engine.model.borrow().threads[child.index()].ending {
                 return libc::EBUSY;
             }
@@ -200,34 +205,76 @@ export! {
         detach(engine, identity)
     }
 
-    fn pthread_exit(result: *mut c_void) -> ! {
-        match running() {
-            Some(engine) => end_thread(engine, result),
-            None => {
-                real!(EXIT, fn(*mut c_void), result);
-                control::missing_symbol()
+    fn pthread_cancel(identity: libc::pthread_t) -> c_int {
+        let Some(engine) = running() else { return real!(CANCEL, fn(libc::pthread_t) -> c_int, identity) };
+        match find(engine, identity) {
+            Some(to) => {
+                habits::show(engine, Habit::Interrupts);
+                engine.point(Ask::Cancel { to })
             }
+            None => libc::ESRCH,
         }
     }
 
-    fn pthread_cancel(identity: libc::pthread_t) -> c_int {
-        if running().is_none() {
-            return real!(CANCEL, fn(libc::pthread_t) -> c_int, identity);
+    fn pthread_testcancel() {
+        match running() {
+            Some(engine) => interrupts::look_for_cancellation(engine),
+            None => real!(TEST_CANCEL, fn(),),
         }
-        control::note(Note::Cancels);
+    }
+
+    fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int {
+        let Some(engine) = running() else { return real!(CANCEL_STATE, fn(c_int, *mut c_int) -> c_int, state, before) };
+        let wanted = match state {
+            ENABLE => Cancellation::Enabled,
+            DISABLE => Cancellation::Disabled,
+            _ => return libc::EINVAL,
+        };
+        let me = engine.current().index();
+        let old = core::mem::replace(&mut engine.model.borrow_mut().threads[me].cancellation, wanted);
+        store(before, if old == Cancellation::Enabled { ENABLE } else { DISABLE });
         0
+    }
+
+    fn pthread_setcanceltype(kind: c_int, before: *mut c_int) -> c_int {
+        if running().is_some() && kind != 0 {
+            interrupts::refuse_asynchronous();
+        }
+        // The C library keeps it; it is of no consequence.
+        real!(CANCEL_TYPE, fn(c_int, *mut c_int) -> c_int, kind, before)
     }
 
     fn pthread_kill(identity: libc::pthread_t, signal: c_int) -> c_int {
         let Some(engine) = running() else { return real!(KILL, fn(libc::pthread_t, c_int) -> c_int, identity, signal) };
-        if signal != 0 {
-            control::note(Note::Signals);
-        }
         match find(engine, identity) {
-            Some(thread) if thread == engine.current() => super::process::send_to_self(signal),
-            Some(to) if signal != 0 => engine.point(Ask::SendSignal { to, signal }),
-            Some(_) => 0,
+            Some(to) => interrupts::send(engine, to, signal),
             None => libc::ESRCH,
         }
     }
+}
+
+const ENABLE: c_int = 0;
+const DISABLE: c_int = 1;
+
+/// The end of a thread is the C library's: it runs the cleanup handlers, and comes to where the fiber began (`sys::unwind`).
+macro_rules! exits {
+    ($($name:ident)*) => {$(
+        #[cfg_attr(not(test), unsafe(no_mangle))]
+        #[unsafe(naked)]
+        extern "C" fn $name(_: *mut c_void) {
+            core::arch::naked_asm!("push rdi", "call {begin}", "pop rdi", "jmp rax", begin = sym begin_exit)
+        }
+    )*};
+}
+
+exits! { pthread_exit thrd_exit }
+
+/// Notes what the thread ends with; where the function is that ends it.
+extern "C" fn begin_exit(result: *mut c_void) -> usize {
+    if let Some(engine) = running() {
+        let me = engine.current().index();
+        engine.model.borrow_mut().threads[me].cancellation = Cancellation::Disabled;
+        engine.with_current(|fiber| fiber.result.set(result));
+    }
+    EXIT.address().map_or_else(|| control::missing_symbol(), |address| address.expose_provenance())
 }

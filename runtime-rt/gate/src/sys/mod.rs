@@ -8,3 +8,4 @@ pub(crate) mod real;
 pub(crate) mod signal;
 pub(crate) mod switch;
 pub(crate) mod trap;
+pub(crate) mod unwind;

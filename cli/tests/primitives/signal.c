@@ -1,0 +1,121 @@
+// Signals that threads send each other: handlers run on the thread they are sent to, between its steps or while it waits. One that is
+// about to end may do so without.
+// case handler: 0 0 | 0 1 | 1 1
+// case no-handler: pass | signal signal 10
+// case ignored: 0
+// case itself: 1
+// case blocked: 0 1
+// case wait: 10
+// case wait-timed: 10 | -1
+// case wait-information: 10
+// case semaphore: 0 | 4
+// case restarted: 1
+// case suspend: 1
+// case process: 1
+// case none: 0
+// case gone: 3
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+static atomic_int taken, seen;
+static pthread_t initial;
+static sem_t s;
+static sigset_t set;
+static void take(int signal) {
+  (void)signal;
+  taken = pthread_equal(pthread_self(), initial) ? 2 : 1;
+}
+static void *look(void *unused) {
+  seen = taken;
+  return unused;
+}
+static void *wait_semaphore(void *unused) {
+  seen = sem_wait(&s) ? errno : 0;
+  return unused;
+}
+static void *wait_condition(void *unused) {
+  static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&m);
+  while (!taken) {
+    static const struct timespec later = {2000000000, 0};
+    pthread_mutex_unlock(&m);
+    sigset_t none;
+    sigemptyset(&none);
+    sigsuspend(&none);
+    pthread_mutex_lock(&m);
+    (void)later;
+  }
+  pthread_mutex_unlock(&m);
+  return unused;
+}
+static void *await(void *unused) {
+  static const struct timespec span = {1, 0};
+  int signal = -1;
+  siginfo_t information;
+  if (!unused) sigwait(&set, &signal);
+  else if (unused == &taken) signal = sigtimedwait(&set, NULL, &span);
+  else if (sigwaitinfo(&set, &information) == SIGUSR1) signal = information.si_signo;
+  seen = signal;
+  return NULL;
+}
+int main(int argc, char **argv) {
+  const char *is = argc > 1 ? argv[1] : "";
+  struct sigaction action = {.sa_handler = take};
+  pthread_t t;
+  initial = pthread_self();
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  if (!strcmp(is, "restarted")) action.sa_flags = SA_RESTART;
+  if (!strcmp(is, "ignored")) action.sa_handler = SIG_IGN;
+  if (strcmp(is, "no-handler")) sigaction(SIGUSR1, &action, NULL);
+  if (!strcmp(is, "itself")) {
+    raise(SIGUSR1);
+    printf("%d", taken == 2);
+  } else if (!strcmp(is, "blocked")) {
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    raise(SIGUSR1);
+    printf("%d ", taken != 0);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    printf("%d", taken != 0);
+  } else if (!strcmp(is, "process")) {
+    kill(getpid(), SIGUSR1);
+    printf("%d", taken == 2);
+  } else if (!strncmp(is, "wait", 4)) {
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    pthread_create(&t, NULL, await, !strcmp(is, "wait") ? NULL : !strcmp(is, "wait-timed") ? (void *)&taken : (void *)&seen);
+    pthread_kill(t, SIGUSR1);
+    pthread_join(t, NULL);
+    printf("%d", (int)seen);
+  } else if (!strcmp(is, "suspend")) {
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    pthread_create(&t, NULL, wait_condition, NULL);
+    pthread_kill(t, SIGUSR1);
+    pthread_join(t, NULL);
+    printf("%d", (int)taken);
+  } else if (!strcmp(is, "semaphore") || !strcmp(is, "restarted")) {
+    pthread_create(&t, NULL, wait_semaphore, NULL);
+    pthread_kill(t, SIGUSR1);
+    sem_post(&s);
+    pthread_join(t, NULL);
+    printf("%d", *is == 's' ? (int)seen : seen == 0);
+  } else if (!strcmp(is, "none") || !strcmp(is, "gone")) {
+    pthread_create(&t, NULL, look, NULL);
+    if (*is == 'g') pthread_join(t, NULL);
+    printf("%d", pthread_kill(t, 0));
+    if (*is == 'n') pthread_join(t, NULL);
+  } else {
+    pthread_create(&t, NULL, look, NULL);
+    pthread_kill(t, SIGUSR1);
+    pthread_join(t, NULL);
+    if (!strcmp(is, "ignored")) printf("%d", (int)taken);
+    if (!strcmp(is, "handler")) printf("%d %d", (int)seen, taken == 1);
+  }
+  fflush(stdout);
+}

@@ -1,0 +1,91 @@
+//! What the program does about signals that its threads send each other.
+//!
+//! Kept here and not by the kernel, as signals are delivered by the engine. Private memory: an execution's own. Signals that mean an
+//! error of the program, those that the kernel sends, and those that the engine needs stay the kernel's.
+
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use explorer::target::page::Note;
+
+use super::control;
+
+/// What the kernel is told of a handler, in its form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Action {
+    /// Its address, or one of the words below.
+    pub(crate) handler: usize,
+    /// `SA_…`.
+    pub(crate) flags: usize,
+    restorer: usize,
+    /// Signals that are blocked while it runs.
+    pub(crate) mask: usize,
+}
+
+/// The default is meant.
+pub(crate) const DEFAULT: usize = 0;
+/// The signal is ignored.
+pub(crate) const IGNORE: usize = 1;
+
+const SIGNALS: usize = 64;
+/// Signals that are not ours.
+const KERNELS: [c_int; 12] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGABRT,
+    libc::SIGSYS,
+    libc::SIGXCPU,
+    libc::SIGKILL,
+    libc::SIGSTOP,
+    libc::SIGCHLD,
+    libc::SIGPIPE,
+];
+
+/// By signal: the four words of an action.
+static ACTIONS: [[AtomicUsize; 4]; SIGNALS] = [const { [const { AtomicUsize::new(0) }; 4] }; SIGNALS];
+
+fn place(signal: c_int) -> Option<&'static [AtomicUsize; 4]> {
+    if KERNELS.contains(&signal) {
+        return None;
+    }
+    ACTIONS.get(usize::try_from(signal - 1).ok()?)
+}
+
+/// What the program does about a signal; `None` when the kernel knows.
+pub(crate) fn action(signal: c_int) -> Option<Action> {
+    let [handler, flags, restorer, mask] = place(signal)?;
+    Some(Action { handler: handler.load(Relaxed), flags: flags.load(Relaxed), restorer: restorer.load(Relaxed), mask: mask.load(Relaxed) })
+}
+
+/// Sets what is done about a signal.
+pub(crate) fn set_action(signal: c_int, action: Action) {
+    if let Some(place) = place(signal) {
+        for (word, value) in place.iter().zip([action.handler, action.flags, action.restorer, action.mask]) {
+            word.store(value, Relaxed);
+        }
+    }
+}
+
+/// The system call `rt_sigaction`: its result, if the signal is ours.
+pub(crate) fn set(signal: usize, new: usize, old: usize) -> Option<isize> {
+    let signal = c_int::try_from(signal).ok()?;
+    let before = action(signal)?;
+    let new: *const Action = core::ptr::with_exposed_provenance(new);
+    // SAFETY: the program passes a valid action, or null.
+    if let Some(&new) = unsafe { new.as_ref() } {
+        if new.handler > IGNORE {
+            control::note(Note::Signals);
+        }
+        set_action(signal, new);
+    }
+    let old: *mut Action = core::ptr::with_exposed_provenance_mut(old);
+    if !old.is_null() {
+        // SAFETY: as above.
+        unsafe { old.write(before) };
+    }
+    Some(0)
+}

@@ -96,7 +96,7 @@ fn observe(nodes: &[Node], shared: &Place, random: &mut Random, evidence: &mut E
     if random.below(3) == 0 {
         for two in ends.windows(2) {
             let atomicity = if random.below(2) == 0 { Atomicity::Exclusive } else { Atomicity::Read };
-            let pair = PairEvidence { atomicity, seen: 9, shared: 9, threads: 2, locks: BTreeSet::new() };
+            let pair = PairEvidence { atomicity, seen: 9, shared: 9, near: 9, threads: 2, locks: BTreeSet::new() };
             evidence.pairs.insert(PairKey { head: two[0], tail: two[1], first: two[0], second: two[1] }, (pair, 1));
         }
     }

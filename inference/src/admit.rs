@@ -66,6 +66,8 @@ pub struct AdmittedPair {
     pub atomicity: Atomicity,
     /// How often it was seen.
     pub seen: u64,
+    /// In how many of these another thread was near enough to interleave.
+    pub near: u64,
     /// By how many threads.
     pub threads: u32,
     /// In how many runs.
@@ -209,6 +211,7 @@ fn sort_group(
             tail,
             atomicity: kept(facts, config, writing, place, &interior, evidence.atomicity),
             seen: evidence.seen,
+            near: evidence.near,
             threads: evidence.threads,
             runs: group.runs,
             interior,

@@ -49,6 +49,7 @@ fn planned(facts: &Facts<'_>, pair: &AdmittedPair) -> PlannedPair {
         tail: pair.tail,
         atomicity: pair.atomicity,
         seen: pair.seen,
+        near: pair.near,
         threads: pair.threads,
         runs: pair.runs,
         from: node_text(facts, pair.function, pair.head),

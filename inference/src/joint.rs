@@ -46,6 +46,7 @@ fn merge(pairs: &mut Vec<AdmittedPair>) {
             // The stronger of the two, so that both are kept.
             kept.atomicity = kept.atomicity.max(next.atomicity);
             kept.seen = kept.seen.max(next.seen);
+            kept.near = kept.near.max(next.near);
             kept.threads = kept.threads.max(next.threads);
             kept.runs = kept.runs.max(next.runs);
             kept.interior.unite(&next.interior);

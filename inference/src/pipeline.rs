@@ -203,7 +203,10 @@ fn findings(facts: &Facts<'_>, admission: &Admission) -> Vec<String> {
         let Some(why) = &function.refused else { continue };
         let bare = facts.accesses.of_function(FunctionId::new(f)).filter(|(_, access)| protected.contains(access.variable)).count();
         if bare > 0 {
-            findings.push(format!("{bare} accesses to protected variables in {} stay bare, since it is left alone: {why}", function.name));
+            let at = function.nodes.iter().find_map(|node| node.source.0.first()).filter(|position| !position.file.is_empty());
+            let at = at.map_or_else(String::new, |position| format!(" ({}:{})", position.file, position.line));
+            let name = &function.name;
+            findings.push(format!("{bare} accesses to protected variables in {name}{at} stay bare, since it is left alone: {why}"));
         }
     }
     for (cause, count) in &facts.evidence.dropped {

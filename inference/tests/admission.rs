@@ -121,6 +121,7 @@ fn ends_in_different_functions_make_no_region() {
         atomicity: model::pair::Atomicity::Exclusive,
         seen: 1,
         shared: 1,
+        near: 1,
         threads: 1,
         locks: std::collections::BTreeSet::new(),
     };

@@ -9,7 +9,7 @@ use inference::{Config, Optimization, Reads};
 use model::ids::{Label, LockId, NodeId, RunId};
 use model::pair::Mode;
 use model::plan::{Action, At, Operation, Plan};
-use model::profile::{Profile, Run};
+use model::profile::{PairEvidence, Profile, Run};
 use model::program::{Module, NodeKind, Program};
 use proptest::prelude::*;
 use support::explore::{Trouble, Watched, explore};
@@ -287,7 +287,19 @@ proptest! {
         prop_assert_eq!(join(&join(&a, &b), &c), join(&a, &join(&b, &c)));
         prop_assert_eq!(join(&join(&a, &b), &b), join(&a, &b));
         prop_assert_eq!(join(&join(&a, &b), &b).evidence(), join(&a, &b).evidence());
+        // How often another thread was near is what the runs say together, each counted once.
+        let all = join(&join(&a, &b), &c);
+        for (key, (pair, runs)) in all.evidence().pairs {
+            let of_runs = all.runs.values().filter_map(|run| run.pairs.get(&key));
+            prop_assert_eq!(pair.near, of_runs.clone().map(|seen| seen.near).sum::<u64>());
+            prop_assert_eq!((u64::from(runs), pair.near <= pair.seen), (of_runs.count() as u64, true));
+        }
     }
+}
+
+/// The same pair with another thread near so often.
+fn near(evidence: &PairEvidence, near: u64) -> PairEvidence {
+    PairEvidence { near, ..evidence.clone() }
 }
 
 /// One run of a case: a part of its pairs, all of its sites.
@@ -295,7 +307,9 @@ fn run_of(case: &Case, id: u128) -> Run {
     let keep = |index: usize| !(index as u128 + id).is_multiple_of(3);
     let pairs = case.evidence.pairs.iter().enumerate().filter(|(index, _)| keep(*index));
     Run {
-        pairs: pairs.map(|(_, (key, (evidence, _)))| (*key, evidence.clone())).collect(),
+        pairs: pairs
+            .map(|(index, (key, (evidence, _)))| (*key, near(evidence, (index as u64 + 7 * u64::try_from(id).unwrap_or(0)) % 6)))
+            .collect(),
         sites: case.evidence.sites.clone(),
         ..Run::default()
     }

@@ -163,8 +163,9 @@ impl fmt::Display for Certificate {
         for lock in &self.locks {
             writeln!(f, "\n{} protects {}, with {} operations", lock.lock, lock.variable, lock.operations)?;
             for pair in &lock.pairs {
-                let (seen, threads, runs) = (pair.seen, pair.threads, pair.runs);
-                writeln!(f, "    {} {} .. {}: seen {seen}, threads {threads}, runs {runs}", pair.atomicity, pair.from, pair.to)?;
+                let (seen, near, threads, runs, confidence) = (pair.seen, pair.near, pair.threads, pair.runs, pair.confidence());
+                write!(f, "    {} {} .. {}: seen {seen}, with others near {near}, ", pair.atomicity, pair.from, pair.to)?;
+                writeln!(f, "threads {threads}, runs {runs}, confidence {confidence} %")?;
             }
         }
         if !self.refused.is_empty() {

@@ -86,6 +86,9 @@ pub struct PlannedPair {
     pub atomicity: Atomicity,
     /// How often it was seen.
     pub seen: u64,
+    /// In how many of these another thread was near enough to interleave (`profile::PairEvidence::near`).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub near: u64,
     /// By how many threads.
     pub threads: u32,
     /// In how many runs.
@@ -94,6 +97,16 @@ pub struct PlannedPair {
     pub from: String,
     /// Source of the second end.
     pub to: String,
+}
+
+impl PlannedPair {
+    /// How sure it is that what was never seen between the ends is not meant to be there, in per cent: by Laplace's rule of succession, the
+    /// chance that the next time when another thread is near ends as all those before.
+    #[must_use]
+    pub fn confidence(&self) -> u64 {
+        let near = self.near.min(u64::MAX / 200);
+        (near + 1) * 100 / (near + 2)
+    }
 }
 
 /// A pair that gets no lock.
@@ -241,6 +254,23 @@ serde_as_text!(At, Action);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn confidence_grows_with_every_time_that_another_thread_was_near() {
+        let pair = |near| PlannedPair {
+            function: FunctionKey(0),
+            head: NodeId(0),
+            tail: NodeId(1),
+            atomicity: Atomicity::Read,
+            seen: 9,
+            near,
+            threads: 2,
+            runs: 1,
+            from: String::new(),
+            to: String::new(),
+        };
+        assert_eq!([0, 1, 8, 98, u64::MAX].map(|near| pair(near).confidence()), [50, 66, 90, 99, 99]);
+    }
 
     #[test]
     fn places_and_actions_read_back_what_they_print() {

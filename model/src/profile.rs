@@ -70,6 +70,9 @@ pub struct PairEvidence {
     pub seen: u64,
     /// How many of these were on memory that more than one thread used.
     pub shared: u64,
+    /// In how many of these another thread was *near* enough to interleave: it had accessed the same memory, before or between the two
+    /// accesses, and nothing but the chance of who got a lock first puts that before the second one. Not counted for correlated sets.
+    pub near: u64,
     /// By how many threads, at most over the runs.
     pub threads: u32,
     /// Locks whose same *instance* (one acquisition) was held at both accesses, in every observation on shared memory; in every
@@ -218,6 +221,7 @@ impl PairEvidence {
             (true, true) | (false, false) => self.locks.retain(|lock| other.locks.contains(lock)),
         }
         self.shared += other.shared;
+        self.near += other.near;
         self.threads = self.threads.max(other.threads);
     }
 }
@@ -243,7 +247,7 @@ mod tests {
     fn run(atomicity: Atomicity, locks: &[u32]) -> Run {
         let key = PairKey { head: SiteKey(1), tail: SiteKey(2), first: SiteKey(1), second: SiteKey(2) };
         let locks = locks.iter().map(|&n| LockName::Other(n)).collect();
-        let pair = PairEvidence { atomicity, seen: 1, shared: 1, threads: 1, locks };
+        let pair = PairEvidence { atomicity, seen: 1, shared: 1, near: 1, threads: 1, locks };
         Run { pairs: BTreeMap::from([(key, pair)]), ..Run::default() }
     }
 
@@ -260,7 +264,7 @@ mod tests {
         ab.merge(one);
         assert_eq!(ab, once);
         let (pair, runs) = ab.evidence().pairs.into_values().next().expect("one pair");
-        assert_eq!((pair.atomicity, pair.seen, runs), (Atomicity::Read, 2, 2));
+        assert_eq!((pair.atomicity, pair.seen, pair.near, runs), (Atomicity::Read, 2, 2, 2));
         assert_eq!(pair.locks, BTreeSet::from([LockName::Other(2)]));
     }
 }

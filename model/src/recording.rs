@@ -32,7 +32,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"atomfix\0");
 /// The next four.
 pub const TAG: u32 = u32::from_le_bytes(*b"reco");
 /// The version of this form.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// Bytes before the first section.
 pub const HEADER: usize = 4096;
 /// Where the counts begin.
@@ -47,7 +47,7 @@ pub const DROPS_OFFSET: usize = 128;
 pub enum Section {
     /// `key u64, seen u64, shared u64, locks u32 (0 none yet, or 1 + set), kind u32 (0 call only, or 1 + Rw; bit 31: `SITE_CONCURRENT`)`
     Sites,
-    /// `head, tail, first, second u32 (sites), seen u64, shared u64, threads u64 (a bit each, modulo 64), atomicity u32, locks u32 (set; bit 31: `PAIR_LOCKS_SHARED`), of u32 (0 one address, or 1 + correlated set), 4 unused`
+    /// `head, tail, first, second u32 (sites), seen u64, shared u64, threads u64 (a bit each, modulo 64), atomicity u32, locks u32 (set; bit 31: `PAIR_LOCKS_SHARED`), of u32 (0 one address, or 1 + correlated set), 4 unused, near u64`
     Pairs,
     /// `site u32, site u32`
     Edges,
@@ -68,7 +68,7 @@ impl Section {
     pub const fn entry(self) -> usize {
         match self {
             Self::Sites | Self::Sets | Self::Joints => 32,
-            Self::Pairs => 56,
+            Self::Pairs => 64,
             Self::Edges => 8,
             Self::Locks => 24,
         }
@@ -252,6 +252,8 @@ pub struct RecordedPair {
     pub locks: usize,
     /// The correlated set whose instance was accessed, by its number in the watch list; `None`: one address.
     pub of: Option<usize>,
+    /// How many of the times it was seen another thread was near enough to interleave.
+    pub near: u64,
 }
 
 /// One lock.
@@ -383,6 +385,7 @@ pub fn decode(bytes: &(impl Bytes + ?Sized)) -> Result<Option<Recording>, BadRec
             threads: f.u64(32).count_ones(),
             locks: index(f.u32(44) & !PAIR_LOCKS_SHARED, Section::Sets, at + 44)?,
             of: f.u32(48).checked_sub(1).map(|set| set as usize),
+            near: f.u64(56),
         });
     }
     for (at, f) in entries(Section::Edges) {
@@ -439,6 +442,7 @@ mod tests {
         put(Section::Sites.offset() + 24, &1_u32.to_le_bytes());
         put(Section::Sites.offset() + 28, &(2 | SITE_CONCURRENT).to_le_bytes());
         put(Section::Pairs.offset() + 40, &1_u32.to_le_bytes());
+        put(Section::Pairs.offset() + 56, &6_u64.to_le_bytes());
         put(Section::Locks.offset(), &3_u32.to_le_bytes());
         put(Section::Sets.offset(), &[1, 0, 0, 0]);
         put(Section::Joints.offset() + 16, &(-8_i64).to_le_bytes());
@@ -453,7 +457,7 @@ mod tests {
             recording.sites,
             [RecordedSite { key: SiteKey(0x55), rw: Some(Rw::Write), seen: 0, shared: 0, locks: Some(0), concurrent: true }]
         );
-        assert_eq!((recording.pairs[0].atomicity, recording.pairs[0].sites), (Atomicity::Read, [0; 4]));
+        assert_eq!((recording.pairs[0].atomicity, recording.pairs[0].sites, recording.pairs[0].near), (Atomicity::Read, [0; 4], 6));
         assert_eq!(recording.joints, [(0, 0, Joint { seen: 0, apart: -8, aligned: 0 })]);
         assert_eq!((recording.edges, recording.locks), (alloc::vec![(0, 0)], alloc::vec![RecordedLock::Other(0)]));
         assert_eq!(recording.drops, [(Drop::NoCommonActivation, 3)]);

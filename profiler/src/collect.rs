@@ -76,8 +76,14 @@ pub fn run(recording: &Recording, symbols: &Symbols, sets: &[CorrelatedSet]) -> 
         sets.iter().map(|set| (set.clone(), BTreeMap::new())).collect();
     for pair in &recording.pairs {
         let [head, tail, first, second] = pair.sites.map(site);
-        let evidence =
-            PairEvidence { atomicity: pair.atomicity, seen: pair.seen, shared: pair.shared, threads: pair.threads, locks: set(pair.locks) };
+        let evidence = PairEvidence {
+            atomicity: pair.atomicity,
+            seen: pair.seen,
+            shared: pair.shared,
+            near: pair.near,
+            threads: pair.threads,
+            locks: set(pair.locks),
+        };
         let key = PairKey { head, tail, first, second };
         if let Some(number) = pair.of {
             if let Some(of_set) = sets.get(number).and_then(|set| of_sets.get_mut(set)) {
@@ -165,7 +171,16 @@ mod tests {
             seed: 5,
             sites: vec![site(30, Some(Rw::Read), Some(1)), site(20, Some(Rw::Write), None), site(10, None, None)],
             pairs: vec![
-                RecordedPair { sites: [2, 1, 0, 1], atomicity: Atomicity::Read, seen: 3, shared: 2, threads: 2, locks: 1, of: None },
+                RecordedPair {
+                    sites: [2, 1, 0, 1],
+                    atomicity: Atomicity::Read,
+                    seen: 3,
+                    shared: 2,
+                    threads: 2,
+                    locks: 1,
+                    of: None,
+                    near: 1,
+                },
                 RecordedPair {
                     sites: [0, 1, 0, 1],
                     atomicity: Atomicity::Exclusive,
@@ -173,6 +188,7 @@ mod tests {
                     shared: 1,
                     threads: 1,
                     locks: 0,
+                    near: 0,
                     of: Some(0),
                 },
             ],
@@ -187,7 +203,10 @@ mod tests {
         let run = run(&recording, &Symbols::default(), core::slice::from_ref(&set));
         let locks = BTreeSet::from([LockName::Heap { allocation: SiteKey(9), offset: 8 }, LockName::Other(1)]);
         let key = PairKey { head: SiteKey(10), tail: SiteKey(20), first: SiteKey(30), second: SiteKey(20) };
-        assert_eq!(run.pairs[&key], PairEvidence { atomicity: Atomicity::Read, seen: 3, shared: 2, threads: 2, locks: locks.clone() });
+        assert_eq!(
+            run.pairs[&key],
+            PairEvidence { atomicity: Atomicity::Read, seen: 3, shared: 2, near: 1, threads: 2, locks: locks.clone() }
+        );
         let key = PairKey { head: SiteKey(30), tail: SiteKey(20), first: SiteKey(30), second: SiteKey(20) };
         assert_eq!((run.pairs.len(), run.sets[&set][&key].seen), (1, 1), "pairs of sets are kept apart");
         assert_eq!(run.joint[&(SiteKey(30), SiteKey(20))].apart, -8);

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use inference::{Budget, Config, Inferred, Optimization, Optimizations};
 use model::ids::SiteKey;
 use model::pair::Atomicity;
-use model::plan::{Lock, Plan};
+use model::plan::{Lock, Plan, Refused};
 use model::program::Program;
 use model::site::Position;
 use passes::capture::Capture;
@@ -27,6 +27,9 @@ const LOCKS_SHOWN: usize = 12;
 
 /// Pairs of one lock that it shows.
 const PAIRS_SHOWN: usize = 3;
+
+/// Refused pairs that it shows.
+const REFUSALS_SHOWN: usize = 6;
 
 /// The command line of `infer`.
 #[derive(clap::Args)]
@@ -177,9 +180,25 @@ pub(crate) fn summary(inferred: &Inferred) -> String {
     let were = if refused.len() == 1 { "was" } else { "were" };
     let (kept, refusals) = (counted(pairs, "pair"), counted(refused.len(), "pair"));
     text.push_str(&format!("{} {keep} {kept}; {refusals} {were} refused", counted(locks.len(), "lock")));
-    text.push_str(if refused.is_empty() { "\n" } else { " (plan.toml says why)\n" });
+    text.push_str(if refused.is_empty() { "\n" } else { ":\n" });
+    text.push_str(&refusals_text(refused));
     for finding in in_one_line(&inferred.findings, "the profile is incomplete: ") {
         text.push_str(&format!("note: {}\n", demangled(&finding)));
+    }
+    text
+}
+
+/// The refused pairs that were seen most, each with its ends in the source and the reason.
+fn refusals_text(refused: &[Refused]) -> String {
+    let mut refused: Vec<&Refused> = refused.iter().collect();
+    refused.sort_by_key(|pair| (Reverse(pair.seen), *pair));
+    let line = |pair: &&Refused| {
+        let (variable, from, to) = (&pair.variable, &pair.from, &pair.to);
+        format!("    {variable}: {from} .. {to}, seen {}: {}\n", counted(pair.seen, "time"), pair.why)
+    };
+    let mut text: String = refused.iter().take(REFUSALS_SHOWN).map(line).collect();
+    if let Some(more @ 1..) = refused.len().checked_sub(REFUSALS_SHOWN) {
+        text.push_str(&format!("    … and {more} more (plan.toml)\n"));
     }
     text
 }
@@ -214,13 +233,10 @@ fn lock_text(lock: &Lock) -> String {
             Atomicity::Exclusive => "no remote access",
             Atomicity::Read | Atomicity::None => "no remote write",
         };
+        let (seen, threads, runs) = (counted(pair.seen, "time"), counted(pair.threads, "thread"), counted(pair.runs, "run"));
+        let (from, to, near, confidence) = (&pair.from, &pair.to, pair.near, pair.confidence());
         text.push_str(&format!(
-            "    {kept} between {} and {}: seen {} by {} in {}\n",
-            pair.from,
-            pair.to,
-            counted(pair.seen, "time"),
-            counted(pair.threads, "thread"),
-            counted(pair.runs, "run")
+            "    {kept} between {from} and {to}: seen {seen} by {threads} in {runs}, with others near {near}: {confidence} % sure\n"
         ));
     }
     if let Some(more @ 1..) = pairs.len().checked_sub(PAIRS_SHOWN) {
@@ -242,6 +258,7 @@ mod tests {
             tail: NodeId(1),
             atomicity: Atomicity::Exclusive,
             seen,
+            near: seen,
             threads: 2,
             runs: 1,
             from: "a.c:1 (f)".to_owned(),
@@ -254,11 +271,26 @@ mod tests {
     #[test]
     fn a_lock_shows_the_pairs_that_were_seen_most() {
         let text = lock_text(&lock(&[1, 5, 9, 7, 3]));
-        let shown: Vec<_> = text.lines().skip(1).map(|line| line.rsplit(": ").next().unwrap_or_default()).collect();
-        let expected = ["seen 9 times by 2 threads in 1 run", "seen 7 times by 2 threads in 1 run", "seen 5 times by 2 threads in 1 run"];
-        assert_eq!(shown[..3], expected);
+        let shown: Vec<_> = text.lines().skip(1).map(|line| line.split_once(": ").map_or(line, |(_, seen)| seen)).collect();
+        let seen = |count, sure| format!("seen {count} times by 2 threads in 1 run, with others near {count}: {sure} % sure");
+        assert_eq!(shown[..3], [seen(9, 90), seen(7, 88), seen(5, 85)]);
         assert_eq!(shown[3..], ["    … and 2 more (plan.toml)"]);
         assert!(!lock_text(&lock(&[1, 2, 3])).contains('…'));
+    }
+
+    #[test]
+    fn refused_pairs_show_both_ends_and_the_reason_those_seen_most_first() {
+        let pair = |seen| Refused {
+            why: "it may wait".to_owned(),
+            variable: "v".to_owned(),
+            from: format!("a.c:{seen} (f)"),
+            to: "a.c:9 (f)".to_owned(),
+            seen,
+        };
+        let text = refusals_text(&(1..=8).map(pair).collect::<Vec<_>>());
+        assert!(text.starts_with("    v: a.c:8 (f) .. a.c:9 (f), seen 8 times: it may wait\n    v: a.c:7 "), "{text}");
+        assert!(text.ends_with("    v: a.c:3 (f) .. a.c:9 (f), seen 3 times: it may wait\n    … and 2 more (plan.toml)\n"), "{text}");
+        assert_eq!(refusals_text(&[]), "");
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Case {
                 _ => (head, tail),
             };
             let atomicity = if words[4] == "X" { Atomicity::Exclusive } else { Atomicity::Read };
-            let seen = PairEvidence { atomicity, seen: 5, shared: 5, threads: 2, locks: BTreeSet::new() };
+            let seen = PairEvidence { atomicity, seen: 5, shared: 5, near: 5, threads: 2, locks: BTreeSet::new() };
             evidence.pairs.insert(PairKey { head, tail, first, second }, (seen, 1));
         }
         infer(&self.program, &evidence, "test", &Config { reads: Reads::AsSeen, ..Config::default() })

@@ -4,7 +4,7 @@
 //! fn foo                      a function; its entry leads to the first node listed
 //!   2: write x -> 4 5         a node, its number as in the paper, what it does, its successors
 //! pair foo 2 12 X             an observation (X, R or N); `via 150 @bar 160 @baz` names the accesses inside calls;
-//!                             `locks m` the lock instances held throughout; `seen 7`, `private`
+//!                             `locks m` the lock instances held throughout; `seen 7`, `near 3`, `private`
 //! held foo 2 m                locks held at every execution of a site; without a line, none
 //! together foo 2 bar 3        seen on one address
 //! ordered foo 2               never met a concurrent access of another thread
@@ -186,7 +186,7 @@ fn observe(words: &[&str], evidence: &mut Evidence) {
             };
             let (head, tail) = (site(f, number(head)), site(f, number(tail)));
             let mut key = PairKey { head, tail, first: head, second: tail };
-            let mut pair = PairEvidence { atomicity, seen: 5, shared: 5, threads: 2, locks: BTreeSet::new() };
+            let mut pair = PairEvidence { atomicity, seen: 5, shared: 5, near: 5, threads: 2, locks: BTreeSet::new() };
             let mut rest = rest.iter();
             while let Some(&word) = rest.next() {
                 let mut next = || *rest.next().expect("a word more");
@@ -197,6 +197,7 @@ fn observe(words: &[&str], evidence: &mut Evidence) {
                     }
                     "locks" => pair.locks.extend(next().split(',').map(lock)),
                     "seen" => pair.seen = u64::from(number(next())),
+                    "near" => pair.near = u64::from(number(next())),
                     "private" => pair.shared = 0,
                     other => panic!("not part of a pair: {other}"),
                 }

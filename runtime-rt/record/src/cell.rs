@@ -188,7 +188,7 @@ pub(crate) trait Slots {
     fn add_shared(&self, bytes: Mask) -> Mask;
 }
 
-/// What an access to a shared word found, one call each.
+/// What an access to a shared word found, one call each; other threads' accesses first.
 pub(crate) trait Findings {
     /// This thread's last access to some of the bytes. `shared`: more than one thread has touched them.
     fn own(&mut self, earlier: Access, since: Atomicity, shared: bool);
@@ -214,8 +214,9 @@ pub(crate) fn access_shared(slots: &mut impl Slots, now: Now, findings: &mut imp
     let mut touched_by_others = Mask::NONE;
     for n in 0..slots.count() {
         let slot = slots.slot(n).load();
-        if slot.thread != now.thread {
+        if slot.thread != now.thread && !slot.bytes.and(now.bytes).is_empty() {
             touched_by_others = touched_by_others.or(slot.bytes.and(now.bytes));
+            findings.remote(&slot);
         }
     }
     let shared = slots.add_shared(touched_by_others).and(now.bytes);
@@ -228,7 +229,6 @@ pub(crate) fn access_shared(slots: &mut impl Slots, now: Now, findings: &mut imp
             findings.own(slot.access, slot.since, !shared.and(common).is_empty());
             slots.slot(n).store(Slot { bytes: others, ..slot });
         } else if !common.is_empty() {
-            findings.remote(&slot);
             let since = slot.since.meet(now.leaves);
             if since != slot.since && others.is_empty() {
                 slots.slot(n).store(Slot { since, ..slot });

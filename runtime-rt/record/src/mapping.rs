@@ -54,6 +54,7 @@ pub(crate) struct Pair {
     pub(crate) locks: AtomicU32,
     pub(crate) of: AtomicU32,
     unused: AtomicU32,
+    pub(crate) near: AtomicU64,
 }
 
 /// `Section::Edges`

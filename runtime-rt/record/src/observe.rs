@@ -32,17 +32,41 @@ pub(crate) struct Observer<'a> {
     pub(crate) rw: Rw,
     pub(crate) repeats: Repeats,
     /// The last observation, which a wide access meets again in its next word.
-    pub(crate) last: Option<(Access, Atomicity, bool)>,
+    pub(crate) last: Option<(Access, Seen)>,
+    /// Whether another thread has accessed the present word at a time that nothing puts before now.
+    pub(crate) near: Near,
+}
+
+/// How one pair of accesses was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// What came between.
+    pub(crate) since: Atomicity,
+    /// Whether on memory that more than one thread used.
+    pub(crate) shared: bool,
+    /// Whether another thread was near enough.
+    pub(crate) near: Near,
+}
+
+/// Whether an access of another thread to the same memory could have come between the two of a pair: its last one, before or
+/// between them, neither happens before the second, nor is in its place otherwise than by the chance of who got a lock first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Near {
+    /// Nobody's, or nobody looked.
+    Nobody,
+    /// Some thread's.
+    Somebody,
 }
 
 impl Findings for Observer<'_> {
     #[inline]
     fn own(&mut self, earlier: Access, since: Atomicity, shared: bool) {
         let same_execution = self.repeats == Repeats::LibraryCall && earlier == self.now;
-        let observation = Some((earlier, since, shared));
+        let seen = Seen { since, shared, near: self.near };
+        let observation = Some((earlier, seen));
         if !same_execution && self.last != observation && self.thread.remembers(earlier) {
             self.last = observation;
-            self.recorder.observe(self.thread, (earlier, self.now.site), self.rw, (since, shared), Of::Address);
+            self.recorder.observe(self.thread, (earlier, self.now.site), self.rw, seen, Of::Address);
         }
     }
 
@@ -53,6 +77,7 @@ impl Findings for Observer<'_> {
         if !self.thread.clock.covers(slot.thread, slot.access.at) || by_chance() {
             self.recorder.concurrent(slot.access.site);
             self.recorder.concurrent(self.now.site);
+            self.near = Near::Somebody;
         }
     }
 }
@@ -60,8 +85,8 @@ impl Findings for Observer<'_> {
 impl Recorder {
     /// One observation of the pair of an earlier access and one that happens now.
     #[inline]
-    pub(crate) fn observe(&self, thread: &mut Thread, (earlier, site): (Access, SiteIndex), rw: Rw, seen: (Atomicity, bool), of: Of) {
-        let (since, shared) = seen;
+    pub(crate) fn observe(&self, thread: &mut Thread, (earlier, site): (Access, SiteIndex), rw: Rw, seen: Seen, of: Of) {
+        let Seen { since, shared, near } = seen;
         let ends = thread.frames.frontier(earlier.at).and_then(|(head, tail)| {
             let node = |thread: &mut Thread, end, access| match end {
                 End::Access => Ok(access),
@@ -98,6 +123,7 @@ impl Recorder {
                 met: (locks, shared),
                 seen: crate::thread::Tally::default(),
                 shared: crate::thread::Tally::default(),
+                near: crate::thread::Tally::default(),
             };
             self.meet_pair_locks(pair, locks, shared);
         }
@@ -117,6 +143,11 @@ impl Recorder {
         }
         if shared && let Some(count) = entry.shared.count() {
             pair.shared.fetch_add(count, Ordering::Relaxed);
+        }
+        if near == Near::Somebody
+            && let Some(count) = entry.near.count()
+        {
+            pair.near.fetch_add(count, Ordering::Relaxed);
         }
     }
 
@@ -154,6 +185,7 @@ impl Recorder {
             let pair = self.pairs.at(entry.index);
             pair.seen.fetch_add(entry.seen.rest(), Ordering::Relaxed);
             pair.shared.fetch_add(entry.shared.rest(), Ordering::Relaxed);
+            pair.near.fetch_add(entry.near.rest(), Ordering::Relaxed);
         }
     }
 

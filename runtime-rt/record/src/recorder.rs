@@ -13,7 +13,7 @@ use crate::held::HeldSets;
 use crate::hold::Names;
 use crate::made::Made;
 use crate::mapping::{Edge, Joint, Lock, Mapping, Pair, Set, Site};
-use crate::observe::{Observer, Repeats};
+use crate::observe::{Near, Observer, Repeats};
 use crate::order::Order;
 use crate::pace::Pace;
 use crate::shadow::{Address, Held, Public, Shadow};
@@ -105,7 +105,7 @@ impl Recorder {
             return None;
         }
         let now = Access { site, at: thread.frames.now() };
-        let mut observer = Observer { recorder: self, thread, now, rw, repeats: Repeats::Instruction, last: None };
+        let mut observer = Observer { recorder: self, thread, now, rw, repeats: Repeats::Instruction, last: None, near: Near::Nobody };
         let first_line = size.min(64 - address.0 % 64);
         let mut shared = false;
         if size > first_line {
@@ -158,7 +158,7 @@ impl Recorder {
         let continued = thread.range.take().filter(|read| rw.writes() && read.site == site);
         let now = continued.unwrap_or_else(|| Access { site, at: thread.frames.tick() });
         thread.range = Some(now).filter(|_| !rw.writes());
-        let mut observer = Observer { recorder: self, thread, now, rw, repeats: Repeats::LibraryCall, last: None };
+        let mut observer = Observer { recorder: self, thread, now, rw, repeats: Repeats::LibraryCall, last: None, near: Near::Nobody };
         let length = usize::try_from(length.min(RANGE_LIMIT)).unwrap_or(usize::MAX);
         if self.lines(&mut observer, public, address, length) {
             self.shared_access(thread, key, rw);
@@ -211,6 +211,7 @@ impl Recorder {
             if own_stack {
                 self.forget_dead_object(observer.thread, held, at);
             }
+            observer.near = Near::Nobody;
             let room = match held {
                 Held::Owned(block) => {
                     let now = observer.now;

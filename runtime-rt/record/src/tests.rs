@@ -556,3 +556,33 @@ fn locks_that_a_helper_makes_keep_their_names() {
     let apart = format!("1 enter; 1 call h; {}; 1 call h; {}; 1 lock m; 1 read x a; 1 read x b; 1 unlock m", helper("k"), helper("m"));
     assert!(pairs(&apart).iter().any(|pair| pair.starts_with("a b a b") && pair.ends_with("{m}")), "{:?}", pairs(&apart));
 }
+
+/// Plays a trace and compares how often the pair of a and b was seen, and how often with another thread near.
+#[track_caller]
+fn check_near(trace: &str, expected: (u64, u64)) {
+    let (recording, names) = play(&format!("1 enter; 2 enter; {trace}"));
+    let is = |pair: &&recording::RecordedPair| pair.sites.map(|site| names.sites[&recording.sites[site].key.0].as_str())[..2] == ["a", "b"];
+    let pair = recording.pairs.iter().find(is).expect("the pair was seen");
+    assert_eq!((pair.seen, pair.near), expected, "{trace}");
+}
+
+#[test]
+fn a_pair_has_another_thread_near_if_that_was_there_before_or_between() {
+    let pair = "1 read x a; 1 write x b;";
+    check_near(pair, (1, 0));
+    check_near(&format!("2 write x r; {pair}"), (1, 1));
+    check_near(&format!("2 read x r; {pair}"), (1, 1));
+    check_near("1 read x a; 2 read x r; 1 write x b", (1, 1));
+    check_near(&format!("2 write x r; {pair} {pair} {pair}"), (3, 3));
+    // What comes after a pair is near the next one only.
+    check_near(&format!("{pair} 2 write x r"), (1, 0));
+    check_near(&format!("{pair} 2 write x r; {pair}"), (2, 1));
+    check_near(&format!("2 write y r; {pair}"), (1, 0));
+    check_near("2 write x.hi r; 1 read x.lo a; 1 write x.lo b", (1, 0));
+}
+
+#[test]
+fn nobody_is_near_who_handed_the_memory_over_unless_by_a_lock_that_both_hold() {
+    check_near("2 write x r; 2 post s; 1 await s; 1 read x a; 1 write x b", (1, 0));
+    check_near("2 lock l; 2 write x r; 2 unlock l; 1 lock l; 1 read x a; 1 write x b; 1 unlock l", (1, 1));
+}

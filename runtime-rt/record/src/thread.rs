@@ -82,6 +82,7 @@ pub(crate) struct PairEntry {
     pub(crate) met: (SetIndex, bool),
     pub(crate) seen: Tally,
     pub(crate) shared: Tally,
+    pub(crate) near: Tally,
 }
 
 /// Two sites that ran near each other, as this thread last saw them. A zeroed entry is not in use.

@@ -12,6 +12,7 @@ use model::pair::Rw;
 
 use crate::cell::Access;
 use crate::instance::{BucketNumber, InstanceKey, Instances, MemberAccess};
+use crate::observe::{Near, Seen};
 use crate::recorder::Recorder;
 use crate::shadow::Address;
 use crate::thread::Thread;
@@ -111,7 +112,9 @@ impl Recorder {
         let event = MemberAccess { thread: thread.number, member: entry.member, address, rw, access: now };
         let (bucket, completed) = watch.instances.access(InstanceKey { set: entry.set, object }, event);
         if let Some(pair) = completed.filter(|pair| thread.remembers(pair.first)) {
-            self.observe(thread, (pair.first, now.site), rw, (pair.atomicity, pair.shared), Of::Set(entry.set));
+            // Who else was near an instance is not looked at.
+            let seen = Seen { since: pair.atomicity, shared: pair.shared, near: Near::Nobody };
+            self.observe(thread, (pair.first, now.site), rw, seen, Of::Set(entry.set));
         }
         Some(bucket)
     }

@@ -1,12 +1,14 @@
 //! Any strategy, with an end after a number of executions.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use model::ids::ThreadId;
 use model::pair::Mode;
 use model::report::Coverage;
 
 use super::replay::Divergence;
+use super::subtree::Subtree;
 use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
 
 /// A strategy that stops after a number of executions, abandoned ones included.
@@ -51,6 +53,14 @@ impl Strategy for Budget {
 
     fn end(&mut self, ending: &Ending<'_>) {
         self.inner.end(ending);
+    }
+
+    fn left(&self) -> Vec<Subtree> {
+        self.inner.left()
+    }
+
+    fn is_limited(&self) -> bool {
+        self.inner.is_limited()
     }
 
     fn counts(&self) -> Counts {

@@ -10,12 +10,15 @@
 //!
 //! Not here: raising the bound (`iterative`), and fewer executions than sleep sets give (`dpor`).
 
+use alloc::vec::Vec;
+
 use model::event::Event;
 use model::ids::ThreadId;
 use model::report::Coverage;
 
 use super::path::{Follow, Path};
 use super::replay::{Divergence, What};
+use super::subtree::{Repeat, Subtree};
 use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
 use crate::dependence::dependent;
 use crate::threads::ThreadSet;
@@ -74,25 +77,51 @@ struct Node {
     asleep: ThreadSet,
     /// What was used of the bound up to and with this step.
     spent: u32,
+    /// Whether there was anything to choose.
+    branches: Branches,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Branches {
+    No,
+    Yes,
 }
 
 impl DepthFirst {
     /// A search of this extent.
     #[must_use]
     pub fn new(extent: Extent) -> Self {
-        Self { extent, path: Path::default(), spent: 0, limited: false }
+        Self::within(extent, Subtree::default())
+    }
+
+    /// A search of this extent that explores a part of the tree.
+    #[must_use]
+    pub fn within(extent: Extent, subtree: Subtree) -> Self {
+        Self { extent, path: Path::within(subtree), spent: 0, limited: false }
+    }
+
+    /// A search of this extent that explores what begins with a subtree's steps.
+    #[must_use]
+    pub(super) fn below(extent: Extent, subtree: Subtree) -> Self {
+        Self { extent, path: Path::below(subtree), spent: 0, limited: false }
+    }
+
+    /// How many levels of the current execution had anything to choose, when the next step would be a new one.
+    pub(super) fn branchings(&self) -> Option<usize> {
+        let levels = self.path.levels();
+        let branches = || (0..).zip(levels).filter(|(at, level)| self.path.is_open(*at) && level.node.branches == Branches::Yes);
+        (self.path.at() == levels.len() && self.path.divergence().is_none()).then(|| branches().count())
+    }
+
+    /// What begins with the steps of the current execution.
+    pub(super) fn here(&self) -> Subtree {
+        self.path.left(|node| [ThreadSet::EMPTY, node.asleep]).fixed()
     }
 
     /// Whether everything within the extent has been explored.
     #[must_use]
     pub fn is_exhausted(&self) -> bool {
         self.path.is_exhausted()
-    }
-
-    /// Whether a bound has kept anything out so far.
-    #[must_use]
-    pub fn is_limited(&self) -> bool {
-        self.limited
     }
 
     fn extend(&mut self, point: &Point<'_>) -> Choice {
@@ -113,7 +142,17 @@ impl DepthFirst {
         let Some(&event) = point.event(chosen) else { return Choice::Diverged };
         candidates.remove(chosen);
         self.spent = cost(chosen);
-        self.path.push(chosen, &event, Node { event, todo: candidates, asleep, spent: self.spent });
+        let branches = if candidates.is_empty() { Branches::No } else { Branches::Yes };
+        self.path.push(chosen, &event, Node { event, todo: candidates, asleep, spent: self.spent, branches });
+        self.path.advance()
+    }
+
+    /// Goes on with a step that the subtree begins with.
+    fn repeat(&mut self, point: &Point<'_>, step: Repeat) -> Choice {
+        let Some(&event) = point.event(step.thread) else { return Choice::Diverged };
+        self.spent += self.extent.price(point, step.thread);
+        let Repeat { todo, asleep, .. } = step;
+        self.path.push_again(step, &event, Node { event, todo, asleep, spent: self.spent, branches: Branches::No });
         self.path.advance()
     }
 
@@ -154,6 +193,7 @@ impl Strategy for DepthFirst {
         let at = match self.path.follow(point) {
             Follow::On(at) => at,
             Follow::Beyond => return self.extend(point),
+            Follow::Again(step) => return self.repeat(point, step),
             Follow::Astray => return Choice::Diverged,
         };
         let level = self.path.level_mut(at);
@@ -197,6 +237,15 @@ impl Strategy for DepthFirst {
             Extent::Unpruned | Extent::SleepSets if whole => Coverage::All,
             _ => Coverage::Partial(self.counts().schedules),
         }
+    }
+
+    fn left(&self) -> Vec<Subtree> {
+        let left = (!self.path.is_exhausted()).then(|| self.path.left(|node| [node.todo, node.asleep]));
+        left.into_iter().collect()
+    }
+
+    fn is_limited(&self) -> bool {
+        self.limited
     }
 
     fn divergence(&self) -> Option<Divergence> {

@@ -31,6 +31,7 @@ pub mod coverage;
 pub mod depth_first;
 pub mod dpor;
 pub mod exit_block;
+pub mod frontier;
 pub mod iterative;
 pub mod pairs;
 mod path;
@@ -42,7 +43,10 @@ pub mod random;
 pub mod replay;
 pub mod sampler;
 pub mod selective;
+pub mod subtree;
 pub mod weighted;
+
+use alloc::vec::Vec;
 
 use model::event::{Event, EventKind};
 use model::ids::{ObjectId, ThreadId};
@@ -50,6 +54,7 @@ use model::pair::Mode;
 use model::report::Coverage;
 
 use self::replay::Divergence;
+use self::subtree::Subtree;
 use crate::threads::ThreadSet;
 
 /// A scheduling point.
@@ -218,6 +223,16 @@ pub trait Strategy {
 
     /// What the executions so far cover.
     fn coverage(&self) -> Coverage;
+
+    /// What a search that is broken off now leaves to others; of a search for parts, what it found. Nothing when it cannot say.
+    fn left(&self) -> Vec<Subtree> {
+        Vec::new()
+    }
+
+    /// Whether a bound has kept anything out so far.
+    fn is_limited(&self) -> bool {
+        false
+    }
 
     /// Where the last execution left the path that it was to repeat, if it did.
     fn divergence(&self) -> Option<Divergence> {

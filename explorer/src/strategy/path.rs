@@ -11,7 +11,9 @@ use model::event::Event;
 use model::ids::ThreadId;
 
 use super::replay::{Divergence, What};
+use super::subtree::{Repeat, Subtree};
 use super::{Choice, Counts, Ending, Outcome, Pick, Point};
+use crate::threads::ThreadSet;
 
 /// A choice within a step: all options are taken, beginning with the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,12 +37,14 @@ pub(super) struct Level<N> {
 }
 
 /// Where the path leads from a point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Follow {
     /// Nowhere: it ends here.
     Beyond,
     /// On with the step at this level.
     On(usize),
+    /// On with a step that a subtree begins with.
+    Again(Repeat),
     /// The execution has left it.
     Astray,
 }
@@ -67,6 +71,10 @@ pub(super) struct Path<N> {
     levels: Vec<Level<N>>,
     /// Levels that were cut off.
     spare: Vec<Level<N>>,
+    /// What the first execution begins with.
+    start: Vec<Repeat>,
+    /// Levels below this one are not gone back to.
+    floor: usize,
     /// How many levels the current execution has gone through.
     at: usize,
     /// How many choices the current step has had.
@@ -78,12 +86,22 @@ pub(super) struct Path<N> {
 
 impl<N> Default for Path<N> {
     fn default() -> Self {
-        let (levels, spare) = (Vec::new(), Vec::new());
-        Self { levels, spare, at: 0, picked: 0, astray: None, phase: Phase::Ready, counts: Counts::default() }
+        let (levels, spare, start) = (Vec::new(), Vec::new(), Vec::new());
+        Self { levels, spare, start, floor: 0, at: 0, picked: 0, astray: None, phase: Phase::Ready, counts: Counts::default() }
     }
 }
 
 impl<N> Path<N> {
+    /// A path that begins as a subtree does, and turns to what is left to try in it.
+    pub(super) fn within(subtree: Subtree) -> Self {
+        Self { start: subtree.steps, ..Self::default() }
+    }
+
+    /// A path that begins as a subtree does, and turns to nothing else on the way.
+    pub(super) fn below(subtree: Subtree) -> Self {
+        Self { floor: subtree.steps.len(), ..Self::within(subtree) }
+    }
+
     /// An execution begins; `false` when none is left.
     pub(super) fn begin(&mut self) -> bool {
         if self.phase != Phase::Ready {
@@ -102,13 +120,20 @@ impl<N> Path<N> {
         if self.astray.is_some() {
             return Follow::Astray;
         }
-        let Some(level) = self.levels.get(self.at) else { return Follow::Beyond };
-        let event = point.event(level.chosen).filter(|_| point.enabled.contains(level.chosen));
-        if event.is_some_and(|event| level.what.is_none_or(|what| what == What::of(event))) {
-            return Follow::On(self.at);
+        let (thread, expected) = match (self.levels.get(self.at), self.start.get(self.at)) {
+            (Some(level), _) => (level.chosen, level.what),
+            (None, Some(step)) => (step.thread, step.what),
+            (None, None) => return Follow::Beyond,
+        };
+        let event = point.event(thread).filter(|_| point.enabled.contains(thread));
+        if event.is_none_or(|event| expected.is_some_and(|what| what != What::of(event))) {
+            self.astray = Some(Divergence::at(self.at as u64, thread, expected, point));
+            return Follow::Astray;
         }
-        self.astray = Some(Divergence::at(self.at as u64, level.chosen, level.what, point));
-        Follow::Astray
+        match self.start.get(self.at) {
+            Some(step) if self.at == self.levels.len() => Follow::Again(step.clone()),
+            _ => Follow::On(self.at),
+        }
     }
 
     /// A level that was cut off, to be used again.
@@ -120,6 +145,11 @@ impl<N> Path<N> {
     #[inline]
     pub(super) fn push(&mut self, chosen: ThreadId, event: &Event, node: N) {
         self.levels.push(Level { chosen, what: Some(What::of(event)), picks: Vec::new(), node });
+    }
+
+    /// Adds a step that a subtree begins with.
+    pub(super) fn push_again(&mut self, step: Repeat, event: &Event, node: N) {
+        self.levels.push(Level { chosen: step.thread, what: Some(What::of(event)), picks: step.picks, node });
     }
 
     /// Takes the step of the current level.
@@ -150,7 +180,9 @@ impl<N> Path<N> {
 
     /// Counts the execution, and cuts off what it did not reach, as can only be when it left the path.
     pub(super) fn end(&mut self, ending: &Ending<'_>) -> Outcome {
-        let outcome = if self.astray.is_some() { Outcome::Diverged } else { ending.outcome };
+        // An execution that ended before the subtree began is none of it.
+        let early = self.levels.len() < core::mem::take(&mut self.start).len();
+        let outcome = if self.astray.is_some() || early { Outcome::Diverged } else { ending.outcome };
         self.counts.add(outcome);
         while self.levels.len() > self.at {
             self.pop();
@@ -169,7 +201,9 @@ impl<N> Path<N> {
     /// level; `None` when no other is left there. `None` when no level has any: the search is over.
     pub(super) fn backtrack<R>(&mut self, mut next: impl FnMut(&mut Level<N>) -> Option<R>) -> Option<Turn<R>> {
         self.phase = Phase::Ready;
-        while let Some(level) = self.levels.last_mut() {
+        while self.levels.len() > self.floor
+            && let Some(level) = self.levels.last_mut()
+        {
             while let Some(pick) = level.picks.last_mut() {
                 pick.taken = (pick.taken + 1) % pick.options;
                 if pick.taken != pick.first {
@@ -198,6 +232,11 @@ impl<N> Path<N> {
         &mut self.levels[at]
     }
 
+    /// Whether this level is one that is gone back to.
+    pub(super) fn is_open(&self, at: usize) -> bool {
+        at >= self.floor
+    }
+
     /// All levels.
     pub(super) fn levels(&self) -> &[Level<N>] {
         &self.levels
@@ -218,6 +257,15 @@ impl<N> Path<N> {
     /// How many choices the current step has had.
     pub(super) fn picked(&self) -> usize {
         self.picked
+    }
+
+    /// The subtree that is left: the path, with what a search keeps at each level.
+    pub(super) fn left(&self, mut kept: impl FnMut(&N) -> [ThreadSet; 2]) -> Subtree {
+        let step = |level: &Level<N>| {
+            let [todo, asleep] = kept(&level.node);
+            Repeat { thread: level.chosen, what: level.what, todo, asleep, picks: level.picks.clone() }
+        };
+        Subtree { steps: self.levels.iter().map(step).collect() }
     }
 
     /// Where the current execution has left the path.

@@ -20,6 +20,7 @@ use super::history::History;
 use super::waking::{waiting, wakes, woken};
 use crate::strategy::path::{Follow, Path};
 use crate::strategy::replay::{Divergence, What};
+use crate::strategy::subtree::{Repeat, Subtree};
 use crate::strategy::{Choice, Counts, Ending, Outcome, Pick, Point, Step, Strategy};
 use crate::threads::ThreadSet;
 
@@ -84,18 +85,36 @@ impl Bounded {
     /// A search of all schedules with at most so many preemptions.
     #[must_use]
     pub fn new(bound: u32) -> Self {
-        let (path, history) = (Path::default(), History::default());
+        Self::below(bound, Subtree::default())
+    }
+
+    /// A search of what begins with a subtree's steps. Every thread that is within the bound at one of them must be explored by others.
+    #[must_use]
+    pub fn below(bound: u32, subtree: Subtree) -> Self {
+        let (path, history) = (Path::below(subtree), History::default());
         Self { bound, path, history, waiting: ThreadSet::EMPTY, rivals: Vec::new(), limited: false, uncertain: false }
     }
 
     fn extend(&mut self, point: &Point<'_>) -> Choice {
         let Some(chosen) = point.default_thread() else { return Choice::Abandon };
         let Some(event) = point.event(chosen) else { return Choice::Diverged };
+        self.path.push(chosen, event, self.node(point, chosen));
+        self.go(point)
+    }
+
+    /// Goes on with a step that the subtree begins with.
+    fn repeat(&mut self, point: &Point<'_>, step: Repeat) -> Choice {
+        let Some(event) = point.event(step.thread) else { return Choice::Diverged };
+        let node = self.node(point, step.thread);
+        self.path.push_again(step, event, node);
+        self.go(point)
+    }
+
+    fn node(&self, point: &Point<'_>, chosen: ThreadId) -> Node {
         let spent = self.path.deepest().map_or(0, |level| level.node.cost(level.chosen));
         let costly: ThreadSet = point.enabled.iter().filter(|&thread| point.preempts(thread)).collect();
         let (todo, done) = (ThreadSet::EMPTY, ThreadSet::one(chosen));
-        self.path.push(chosen, event, Node { enabled: *point.enabled, todo, done, costly, spent, switch: false });
-        self.go(point)
+        Node { enabled: *point.enabled, todo, done, costly, spent, switch: false }
     }
 
     /// Goes on from the current level.
@@ -184,6 +203,7 @@ impl Strategy for Bounded {
         match self.path.follow(point) {
             Follow::On(_) => self.go(point),
             Follow::Beyond => self.extend(point),
+            Follow::Again(step) => self.repeat(point, step),
             Follow::Astray => Choice::Diverged,
         }
     }
@@ -222,6 +242,10 @@ impl Strategy for Bounded {
         } else {
             Coverage::All
         }
+    }
+
+    fn is_limited(&self) -> bool {
+        self.limited
     }
 
     fn divergence(&self) -> Option<Divergence> {

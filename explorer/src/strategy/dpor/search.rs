@@ -14,6 +14,7 @@ use super::waking::{waiting, wakes, woken};
 use crate::dependence::dependent;
 use crate::strategy::path::{Follow, Level, Path, Turn};
 use crate::strategy::replay::{Divergence, What};
+use crate::strategy::subtree::{Repeat, Subtree};
 use crate::strategy::{Choice, Counts, Ending, Outcome, Pick, Point, Step, Strategy};
 use crate::threads::ThreadSet;
 
@@ -44,8 +45,9 @@ struct Node {
     event: Event,
     /// Threads that were explored from here, or whose next step is covered elsewhere.
     asleep: ThreadSet,
-    /// Of these: those whose step ends the execution, so that nothing was explored after it.
-    deadly: ThreadSet,
+    /// Of these: those that cover only what they take part in. Their step ends the execution, so that nothing was explored after it;
+    /// or it is explored by others, who tell us nothing of the races that they find.
+    narrow: ThreadSet,
     /// What each enabled thread is about to do.
     events: Vec<(ThreadId, Event)>,
     /// What is planned from here, after what is being explored.
@@ -102,6 +104,21 @@ impl Dpor {
         Self::default()
     }
 
+    /// A search of what begins with a subtree's steps. Every thread that was enabled at one of them and does not sleep there must be
+    /// explored by others, so that no race needs to be reversed there.
+    #[must_use]
+    pub fn below(subtree: Subtree) -> Self {
+        Self { path: Path::below(subtree), ..Self::default() }
+    }
+
+    /// Goes on with a step that the subtree begins with.
+    fn repeat(&mut self, point: &Point<'_>, step: Repeat) -> Choice {
+        let Some(&event) = point.event(step.thread) else { return Choice::Diverged };
+        let node = Node { event, asleep: step.asleep, narrow: step.asleep, events: events(point, Vec::new()), planned: Vec::new() };
+        self.path.push_again(step, &event, node);
+        self.go(point)
+    }
+
     fn extend(&mut self, point: &Point<'_>) -> Choice {
         let asleep = self.inherited_sleep(point);
         let mut planned = core::mem::take(&mut self.guide);
@@ -124,11 +141,9 @@ impl Dpor {
             step.thread
         };
         let Some(&event) = point.event(chosen) else { return Choice::Diverged };
-        let deadly = self.path.deepest().map_or(ThreadSet::EMPTY, |parent| parent.node.deadly.intersection(&asleep));
-        let mut events = self.path.recycle().map(|node| node.events).unwrap_or_default();
-        events.clear();
-        events.extend(point.enabled.iter().filter_map(|thread| Some((thread, *point.event(thread)?))));
-        self.path.push(chosen, &event, Node { event, asleep, deadly, events, planned });
+        let narrow = self.path.deepest().map_or(ThreadSet::EMPTY, |parent| parent.node.narrow.intersection(&asleep));
+        let events = events(point, self.path.recycle().map(|node| node.events).unwrap_or_default());
+        self.path.push(chosen, &event, Node { event, asleep, narrow, events, planned });
         self.go(point)
     }
 
@@ -163,6 +178,9 @@ impl Dpor {
         let woken = woken(&self.waiting, pending);
         self.history.set_woken(woken);
         // A waiter that could have timed out instead cannot any more: no later step tells of it.
+        if !self.path.is_open(last) {
+            return;
+        }
         let level = self.path.level_mut(last);
         for thread in woken.iter() {
             if let Some(&event) = level.node.event_of(thread) {
@@ -180,6 +198,10 @@ impl Dpor {
             }
         }
         for race in core::mem::take(&mut self.races) {
+            // At the steps that a subtree begins with, others try every thread.
+            if !self.path.is_open(race.first) {
+                continue;
+            }
             let planned = race.remedy != Remedy::Expand && self.plan_sequence(&race) != Insertion::Unplannable;
             if !planned {
                 self.path.level_mut(race.first).expand();
@@ -189,13 +211,13 @@ impl Dpor {
             return;
         }
         // Threads that could have gone on when the execution ended: the last step stopped them.
-        if let Some(at) = self.path.levels().len().checked_sub(1) {
+        if let Some(at) = self.path.levels().len().checked_sub(1).filter(|&at| self.path.is_open(at)) {
             let last = self.path.level_mut(at);
             for at in 0..last.node.events.len() {
                 let (thread, event) = last.node.events[at];
                 if thread != last.chosen && ending.pending.get(thread.index()).is_some_and(Option::is_some) {
                     last.plan_alone(thread, event);
-                    last.node.deadly.insert(last.chosen);
+                    last.node.narrow.insert(last.chosen);
                 }
             }
         }
@@ -216,8 +238,7 @@ impl Dpor {
         };
         let mut sequence: Vec<Seen<'_>> = kept.iter().map(|&at| step(at)).chain([second]).collect();
         let node = &self.path.level(race.first).node;
-        // What a sleeping thread's step ended was not explored after it, so it covers nothing that goes on without it.
-        let barren = |thread| node.deadly.contains(thread) && sequence.iter().all(|step| step.thread != thread);
+        let barren = |thread| node.narrow.contains(thread) && sequence.iter().all(|step| step.thread != thread);
         let covered = |thread| !barren(thread) && node.event_of(thread).is_some_and(|event| is_weak_initial(thread, event, &sequence));
         let insertion = if node.asleep.iter().any(covered) { Insertion::Covered } else { insert(&mut planned, &mut sequence) };
         self.path.level_mut(race.first).node.planned = planned;
@@ -240,6 +261,13 @@ impl Dpor {
     }
 }
 
+/// What each enabled thread is about to do, in memory that is used again.
+fn events(point: &Point<'_>, mut events: Vec<(ThreadId, Event)>) -> Vec<(ThreadId, Event)> {
+    events.clear();
+    events.extend(point.enabled.iter().filter_map(|thread| Some((thread, *point.event(thread)?))));
+    events
+}
+
 impl Strategy for Dpor {
     fn name(&self) -> &'static str {
         "dpor"
@@ -256,6 +284,7 @@ impl Strategy for Dpor {
         match self.path.follow(point) {
             Follow::On(_) => self.go(point),
             Follow::Beyond => self.extend(point),
+            Follow::Again(step) => self.repeat(point, step),
             Follow::Astray => Choice::Diverged,
         }
     }

@@ -128,7 +128,6 @@ fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sou
     };
     let end = if arguments.until_failure { End::FirstFailure } else { End::Strategy };
     let setup = Setup {
-        strategy,
         steps: arguments.max_steps,
         driver: arguments.driver,
         end,
@@ -136,7 +135,7 @@ fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sou
         outcomes: arguments.outcomes || company == Company::Another,
         spurious: arguments.spurious,
         kept: if arguments.kept { kept_pairs(subject)? } else { Pairs::new() },
-        replay: None,
+        ..Setup::exploring(strategy)
     };
     let limits = Limits { whole: arguments.timeout, step: arguments.step_timeout };
     let task = Task { subject, gated: &gated, arguments: &arguments.arguments, setup: &setup, limits };

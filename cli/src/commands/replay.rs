@@ -10,10 +10,9 @@ use clap::Args;
 use explorer::strategy::config::{Config, Name};
 use explorer::strategy::iterative::Preemptions;
 use explorer::target::found::TakenStep;
-use explorer::target::setup::{Driver, End, Setup};
+use explorer::target::setup::{Sequel, Setup};
 use explorer::target::watch::{Explored, Limits};
 use explorer::timeline::timeline;
-use explorer::violation::Pairs;
 use model::event::EventKind;
 use model::report::FailureKind;
 use model::schedule::{self, Schedule};
@@ -74,17 +73,7 @@ fn setup(schedule: &Schedule, path: &Path) -> Result<Setup, Failure> {
     let races = schedule.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::DataRace);
     // What follows the schedule's last step is bounded too.
     let limit = steps.len() as u64 + 20_000;
-    Ok(Setup {
-        strategy,
-        steps: limit,
-        driver: Driver::Auto,
-        end: End::Strategy,
-        races,
-        outcomes: false,
-        spurious,
-        kept: Pairs::new(),
-        replay: Some(steps),
-    })
+    Ok(Setup { steps: limit, races, spurious, sequel: Sequel::Nothing, replay: Some(steps), ..Setup::exploring(strategy) })
 }
 
 /// Compares the end with what the schedule says.

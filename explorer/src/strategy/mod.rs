@@ -34,6 +34,7 @@ pub mod exit_block;
 pub mod frontier;
 pub mod iterative;
 pub mod pairs;
+pub mod part;
 mod path;
 pub mod pct;
 pub mod portfolio;

@@ -17,6 +17,11 @@
 //! coverage all sequentially consistent schedules
 //! remark driver fork: the program forks
 //! divergence step 3: ...
+//! shared 7ffff7d0+4
+//! limited yes
+//! left
+//! t0 create - 1 - -
+//! end
 //! ```
 //!
 //! A step is thread, kind, site, for accesses `#n`: the n-th access that its thread makes, whether others were
@@ -31,6 +36,8 @@ use core::fmt::Write;
 use model::event::{KindCode, Range};
 use model::ids::{SiteKey, ThreadId};
 use model::report::{Coverage, FailureKind, Outcome};
+
+use crate::strategy::subtree::Subtree;
 
 /// How many random ends of a beginning all fail when its failure counts as certain.
 pub const ENDS: u32 = 30;
@@ -103,6 +110,12 @@ pub struct Found {
     pub interleaved: Vec<Interleaved>,
     /// What the engine has to say about itself.
     pub remarks: Vec<String>,
+    /// All memory that was found shared, or was known to be.
+    pub shared: Vec<Range>,
+    /// Whether a bound has kept anything out.
+    pub limited: bool,
+    /// What a part of a search leaves to others.
+    pub left: Vec<Subtree>,
     /// Where an execution left the schedule it was to follow.
     pub divergence: Option<String>,
     /// That a message of the engine's own failure is there.
@@ -123,7 +136,7 @@ pub fn write_steps(text: &mut String, steps: &[TakenStep]) {
             None => write!(text, "-"),
         };
         let _ = match step.range {
-            Some(range) => writeln!(text, " {:x}+{}", range.address, range.length),
+            Some(range) => writeln!(text, " {}", range_text(range)),
             None => writeln!(text),
         };
         for pick in &step.picks {
@@ -157,7 +170,15 @@ pub fn read_steps<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Option<Vec<T
     Some(steps)
 }
 
-fn read_range(text: &str) -> Option<Range> {
+/// A range of memory as text.
+#[must_use]
+pub fn range_text(range: Range) -> String {
+    alloc::format!("{:x}+{}", range.address, range.length)
+}
+
+/// Reads a range of memory.
+#[must_use]
+pub fn read_range(text: &str) -> Option<Range> {
     let (address, length) = text.split_once('+')?;
     Some(Range { address: u64::from_str_radix(address, 16).ok()?, length: length.parse().ok()? })
 }
@@ -288,6 +309,9 @@ impl Found {
                 });
             }
             "remark" => self.remarks.push(unescape(value)),
+            "shared" => self.shared.push(read_range(value)?),
+            "limited" => self.limited = value == "yes",
+            "left" => self.left.push(Subtree::read(lines)?),
             "divergence" => self.divergence = Some(unescape(value)),
             "broken" => self.broken = Some(unescape(value)),
             _ => return None,
@@ -330,12 +354,15 @@ mod tests {
         let mut text = failure_text(0, &failure());
         assert_eq!(Found::from_text(&text).failures, [failure()]);
         text.push_str(&minimized_text(0, &failure().steps[..1]));
-        text.push_str("critical 0 1\ncount 0 5\ncoverage up to 2 preemptions\nremark hm\n");
+        text.push_str("critical 0 1\ncount 0 5\ncoverage up to 2 preemptions\nremark hm\nshared ff+2\nlimited yes\nleft\nt1 - - 2 - -\nend\nleft\nend\n");
         let found = Found::from_text(&text);
         assert_eq!((found.failures[0].count, found.failures[0].critical), (5, Some(1)));
         assert_eq!(found.failures[0].minimized.as_deref(), Some(&failure().steps[..1]));
         assert_eq!(found.coverage, Some(Coverage::Preemptions(2)));
         assert_eq!(found.remarks, ["hm"]);
+        assert_eq!((found.shared, found.limited), ([Range { address: 0xff, length: 2 }].to_vec(), true));
+        let left = Subtree::read(&mut "t1 - - 2 - -".lines()).expect("a subtree");
+        assert_eq!(found.left, [left, Subtree::default()]);
     }
 
     #[test]

@@ -9,6 +9,11 @@
 //! driver auto
 //! end first-failure
 //! kept s00112233445566aa s00112233445566bb READ
+//! shared 7ffff7d0+4
+//! part sleep 65536
+//! t0 create - 1 - -
+//! end
+//! sequel nothing
 //! replay
 //! t0 create - -
 //! t1 read s00112233445566aa #17
@@ -19,12 +24,14 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
 
+use model::event::Range;
 use model::ids::SiteKey;
 use model::pair::Atomicity;
 
-use super::found::{TakenStep, read_steps, write_steps};
+use super::found::{TakenStep, range_text, read_range, read_steps, write_steps};
 use crate::strategy::config::{Config, Name};
 use crate::strategy::iterative::Preemptions;
+use crate::strategy::part::Part;
 use crate::violation::Pairs;
 
 /// Which driver starts executions.
@@ -64,6 +71,15 @@ pub enum End {
     FirstFailure,
 }
 
+/// What is done with failures when the exploration is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sequel {
+    /// Their schedules are made simple.
+    Simplify,
+    /// Nothing.
+    Nothing,
+}
+
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
@@ -83,11 +99,37 @@ pub struct Setup {
     pub outcomes: bool,
     /// Pairs of which it is reported if an execution interleaves them; that is no failure.
     pub kept: Pairs,
+    /// Memory that is known to be shared from the start.
+    pub shared: Vec<Range>,
+    /// The part of a search to do in place of the strategy.
+    pub part: Option<Part>,
+    /// What is done with failures then. A replay whose schedule is to be made simple has the scheduling points that an exploration
+    /// has.
+    pub sequel: Sequel,
     /// A schedule to follow instead of exploring.
     pub replay: Option<Vec<TakenStep>>,
 }
 
 impl Setup {
+    /// An exploration by this strategy, with nothing special about it.
+    #[must_use]
+    pub fn exploring(strategy: Config) -> Self {
+        Self {
+            strategy,
+            steps: 0,
+            driver: Driver::Auto,
+            end: End::Strategy,
+            races: false,
+            outcomes: false,
+            spurious: false,
+            kept: Pairs::new(),
+            shared: Vec::new(),
+            part: None,
+            sequel: Sequel::Simplify,
+            replay: None,
+        }
+    }
+
     /// The text form.
     #[must_use]
     pub fn to_text(&self) -> String {
@@ -114,6 +156,15 @@ impl Setup {
         for ((first, second), atomicity) in &self.kept {
             let _ = writeln!(text, "kept {first} {second} {atomicity}");
         }
+        for range in &self.shared {
+            let _ = writeln!(text, "shared {}", range_text(*range));
+        }
+        if let Some(part) = &self.part {
+            part.write(&mut text);
+        }
+        if self.sequel == Sequel::Nothing {
+            text.push_str("sequel nothing\n");
+        }
         if let Some(steps) = &self.replay {
             text.push_str("replay\n");
             write_steps(&mut text, steps);
@@ -125,17 +176,7 @@ impl Setup {
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let strategy = Config { name: Name::DepthFirst, preemptions: Preemptions::Unlimited, executions: None, seed: 0 };
-        let mut setup = Self {
-            strategy,
-            steps: 0,
-            driver: Driver::Auto,
-            end: End::Strategy,
-            races: false,
-            outcomes: false,
-            spurious: false,
-            kept: Pairs::new(),
-            replay: None,
-        };
+        let mut setup = Self::exploring(strategy);
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
             let (key, value) = line.split_once(' ').unwrap_or((line, ""));
@@ -155,6 +196,9 @@ impl Setup {
                     let (pair, atomicity) = read_kept(value)?;
                     setup.kept.insert(pair, atomicity);
                 }
+                "shared" => setup.shared.push(read_range(value)?),
+                "part" => setup.part = Some(Part::read(value, &mut lines)?),
+                "sequel" if value == "nothing" => setup.sequel = Sequel::Nothing,
                 "replay" => setup.replay = Some(read_steps(&mut lines)?),
                 _ => return None,
             }
@@ -182,9 +226,11 @@ mod tests {
         let kind = KindCode::from_number(3).expect("a kind");
         let step = TakenStep { thread: ThreadId(1), kind, site: Some(SiteKey(7)), ordinal: Some(9), range: None, picks: [1, 0].to_vec() };
         let plain = TakenStep { thread: ThreadId(0), kind, site: None, ordinal: None, range: None, picks: Vec::new() };
-        for (preemptions, executions, end, replay) in [
-            (Preemptions::Unlimited, None, End::Strategy, None),
-            (Preemptions::AtMost(2), Some(10), End::FirstFailure, Some([step, plain].to_vec())),
+        let part = Part::read("sleep 5", &mut "t0 - - 1 - -".lines()).expect("a part");
+        let shared = [Range { address: 0x7fff_f000, length: 4 }].to_vec();
+        for (preemptions, executions, end, shared, part, sequel, replay) in [
+            (Preemptions::Unlimited, None, End::Strategy, Vec::new(), Some(part), Sequel::Nothing, None),
+            (Preemptions::AtMost(2), Some(10), End::FirstFailure, shared, None, Sequel::Simplify, Some([step, plain].to_vec())),
         ] {
             let strategy = Config { name: Name::Random, preemptions, executions, seed: 7 };
             let setup = Setup {
@@ -196,6 +242,9 @@ mod tests {
                 outcomes: executions.is_none(),
                 spurious: executions.is_some(),
                 kept: Pairs::from([((SiteKey(1), SiteKey(2)), Atomicity::Read), ((SiteKey(1), SiteKey(3)), Atomicity::Exclusive)]),
+                shared,
+                part,
+                sequel,
                 replay,
             };
             assert_eq!(Setup::from_text(&setup.to_text()), Some(setup));
@@ -204,7 +253,8 @@ mod tests {
 
     #[test]
     fn other_text_is_refused() {
-        for text in ["strategy fast", "colour red", "steps many", "end soon", "replay\nt0", "replay\npick 1", "kept s1 s2 SOME"] {
+        let setup = ["strategy fast", "colour red", "steps many", "end soon", "kept s1 s2 SOME", "shared 1", "part x 1", "sequel soon"];
+        for text in setup.into_iter().chain(["replay\nt0", "replay\npick 1"]) {
             assert_eq!(Setup::from_text(text), None, "{text}");
         }
     }

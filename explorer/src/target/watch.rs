@@ -82,38 +82,97 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs a program under the engine. `show` is called now and then.
 pub fn run(program: &Program, setup: &Setup, limits: Limits, show: &mut dyn FnMut(Progress)) -> io::Result<Explored> {
-    let mut target = start(program, setup)?;
-    let begin = Instant::now();
-    let mut pause = Duration::from_micros(200);
-    let mut last = (0, Instant::now());
-    let mut timed_out = false;
-    let (mut hangs, mut hung_at) = (0, 0);
-    let status = loop {
-        if let Some(status) = target.child.try_wait()? {
-            break status;
+    let mut watched = Watched::start(program, setup, limits)?;
+    let mut pause = Pause::default();
+    loop {
+        if let Some(explored) = watched.look()? {
+            return Ok(explored);
         }
-        sleep(pause);
-        pause = (pause * 2).min(SLOWEST);
-        show(Progress { schedules: target.word(Word::Schedules), failed: target.word(Word::Failed) });
+        show(watched.progress());
+        pause.rest();
+    }
+}
+
+/// How long to rest between looks: shortly at first, as much is over soon.
+#[derive(Clone, Copy, Debug)]
+pub struct Pause(Duration);
+
+impl Default for Pause {
+    fn default() -> Self {
+        Self(Duration::from_micros(200))
+    }
+}
+
+impl Pause {
+    /// Rests, the next time longer.
+    pub fn rest(&mut self) {
+        sleep(self.0);
+        self.0 = (self.0 * 2).min(SLOWEST);
+    }
+}
+
+/// A target that is being watched. It does not outlive this.
+#[derive(Debug)]
+pub struct Watched {
+    target: Target,
+    limits: Limits,
+    begin: Instant,
+    /// How much had been done at the last look that saw something move, and when that was.
+    moved: (u64, Instant),
+    /// How often it was found hanging without a move in between, and where.
+    hangs: (u32, u64),
+    timed_out: bool,
+}
+
+impl Watched {
+    /// Starts a program under the engine.
+    pub fn start(program: &Program, setup: &Setup, limits: Limits) -> io::Result<Self> {
+        let (target, begin) = (start(program, setup)?, Instant::now());
+        Ok(Self { target, limits, begin, moved: (0, begin), hangs: (0, 0), timed_out: false })
+    }
+
+    /// What is done so far.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        Progress { schedules: self.target.word(Word::Schedules), failed: self.target.word(Word::Failed) }
+    }
+
+    /// Sees to it that it moves, and ends in time. What came of it, when it has ended.
+    pub fn look(&mut self) -> io::Result<Option<Explored>> {
+        if let Some(status) = self.target.child.try_wait()? {
+            return conclude(&self.target, status, self.begin.elapsed(), self.timed_out).map(Some);
+        }
+        let target = &mut self.target;
         let moved = target.word(Word::Steps).wrapping_add(target.word(Word::Executions));
-        if moved != last.0 {
-            last = (moved, Instant::now());
-        } else if last.1.elapsed() > limits.step {
-            hangs = if hung_at == moved { hangs + 1 } else { 1 };
-            hung_at = moved;
-            end_execution(&mut target, hangs)?;
-            last.1 = Instant::now();
+        if moved != self.moved.0 {
+            self.moved = (moved, Instant::now());
+        } else if self.moved.1.elapsed() > self.limits.step {
+            let (hangs, at) = self.hangs;
+            self.hangs = (if at == moved { hangs + 1 } else { 1 }, moved);
+            end_execution(target, self.hangs.0)?;
+            self.moved.1 = Instant::now();
         }
-        if limits.whole.is_some_and(|whole| begin.elapsed() > whole) {
-            timed_out = true;
+        if self.limits.whole.is_some_and(|whole| self.begin.elapsed() > whole) {
+            self.timed_out = true;
             target.set_word(Word::Stop, 1)?;
         }
-        if limits.whole.is_some_and(|whole| begin.elapsed() > whole + GRACE) {
+        if self.limits.whole.is_some_and(|whole| self.begin.elapsed() > whole + GRACE) {
             kill(u32::try_from(target.word(Word::Child)).unwrap_or(0));
             target.child.kill()?;
         }
-    };
-    conclude(&target, status, begin.elapsed(), timed_out)
+        Ok(None)
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if matches!(self.target.child.try_wait(), Ok(None)) {
+            kill(u32::try_from(self.target.word(Word::Child)).unwrap_or(0));
+            // Nothing can be done about a child that cannot be killed.
+            let _ = self.target.child.kill();
+            let _ = self.target.child.wait();
+        }
+    }
 }
 
 /// Ends the execution that hangs: kills its child, or, where there is none, asks the engine to, and kills the target when

@@ -29,6 +29,8 @@ use crate::threads::ThreadSet;
 pub struct Bounded {
     bound: u32,
     path: Path<Node>,
+    /// What it was given.
+    begins: Subtree,
     history: History,
     /// Those who waited on a condition before the current step, when that is a signal.
     waiting: ThreadSet,
@@ -91,8 +93,8 @@ impl Bounded {
     /// A search of what begins with a subtree's steps. Every thread that is within the bound at one of them must be explored by others.
     #[must_use]
     pub fn below(bound: u32, subtree: Subtree) -> Self {
-        let (path, history) = (Path::below(subtree), History::default());
-        Self { bound, path, history, waiting: ThreadSet::EMPTY, rivals: Vec::new(), limited: false, uncertain: false }
+        let (path, history) = (Path::below(subtree.clone()), History::default());
+        Self { bound, path, begins: subtree, history, waiting: ThreadSet::EMPTY, rivals: Vec::new(), limited: false, uncertain: false }
     }
 
     fn extend(&mut self, point: &Point<'_>) -> Choice {
@@ -242,6 +244,11 @@ impl Strategy for Bounded {
         } else {
             Coverage::All
         }
+    }
+
+    fn left(&self) -> Vec<Subtree> {
+        let left = (!self.path.is_exhausted()).then(|| self.begins.clone());
+        left.into_iter().collect()
     }
 
     fn is_limited(&self) -> bool {

@@ -23,6 +23,8 @@ use crate::threads::ThreadSet;
 pub struct Dpor {
     /// The path of the current execution. The history has the same steps.
     path: Path<Node>,
+    /// What it was given.
+    begins: Subtree,
     history: History,
     /// Races of the current execution that the one before did not have.
     races: Vec<Race>,
@@ -108,7 +110,7 @@ impl Dpor {
     /// explored by others, so that no race needs to be reversed there.
     #[must_use]
     pub fn below(subtree: Subtree) -> Self {
-        Self { path: Path::below(subtree), ..Self::default() }
+        Self { path: Path::below(subtree.clone()), begins: subtree, ..Self::default() }
     }
 
     /// Goes on with a step that the subtree begins with.
@@ -318,6 +320,11 @@ impl Strategy for Dpor {
 
     fn coverage(&self) -> Coverage {
         if self.path.is_whole() && !self.uncertain { Coverage::All } else { Coverage::Partial(self.counts().schedules) }
+    }
+
+    fn left(&self) -> Vec<Subtree> {
+        let left = (!self.path.is_exhausted()).then(|| self.begins.clone());
+        left.into_iter().collect()
     }
 
     fn divergence(&self) -> Option<Divergence> {

@@ -9,12 +9,13 @@ use core::fmt::Write;
 
 use explorer::minimize::minimize;
 use explorer::races::Races;
+use explorer::strategy::budget::Budget;
 use explorer::strategy::prefix::{Prefix, critical};
 use explorer::strategy::replay::{Discipline, Expected, Replay, What};
 use explorer::strategy::{Ending, Outcome, Strategy};
-use explorer::target::found::{ENDS, FoundFailure, Interleaved, TakenStep, minimized_text};
+use explorer::target::found::{ENDS, FoundFailure, Interleaved, TakenStep, minimized_text, range_text};
 use explorer::target::page::{Phase, Word};
-use explorer::target::setup::{End, Setup};
+use explorer::target::setup::{End, Sequel, Setup};
 use explorer::violation::{Pairs, Violation, violations};
 use model::report::FailureKind;
 
@@ -41,6 +42,7 @@ pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
     let mut interleaved = BTreeSet::new();
     *engine.races.borrow_mut() = setup.races.then(Races::default);
     engine.model.borrow_mut().spurious = if setup.spurious { Spurious::Possible } else { Spurious::Never };
+    engine.shadow.borrow_mut().share(&setup.shared);
     let strategy = loop {
         let mut strategy = build(engine, setup);
         if explore_once(engine, setup, &mut driver, &mut *strategy, (&mut classes, &mut endings, &mut interleaved)) {
@@ -54,7 +56,10 @@ pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
     conclude(&*strategy, &classes);
     endings.report();
     report_interleaved(&interleaved);
-    if setup.replay.is_none() {
+    if setup.part.is_some() || setup.sequel == Sequel::Nothing {
+        report_rest(engine, &*strategy);
+    }
+    if setup.sequel == Sequel::Simplify {
         simplify(engine, setup, driver, &classes);
     }
     control::set(Word::Phase, Phase::Ended as u64);
@@ -64,10 +69,14 @@ pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
 fn build(engine: &Engine, setup: &Setup) -> Box<dyn Strategy> {
     match &setup.replay {
         Some(steps) => {
-            engine.recorder.borrow_mut().points = Some(points(steps));
+            engine.recorder.borrow_mut().points = (setup.sequel == Sequel::Nothing).then(|| points(steps));
             Box::new(Replay::new(steps.iter().map(expected).collect(), Discipline::Strict))
         }
-        None => setup.strategy.build(),
+        None => match (&setup.part, setup.strategy.executions) {
+            (Some(part), Some(executions)) => Box::new(Budget::new(part.build(), executions)),
+            (Some(part), None) => part.build(),
+            (None, _) => setup.strategy.build(),
+        },
     }
 }
 
@@ -269,6 +278,24 @@ fn conclude(strategy: &dyn Strategy, classes: &Classes) {
             what(divergence.expected),
             what(divergence.found)
         );
+    }
+    control::report(&text);
+}
+
+/// What others need to go on: the memory found shared, and what the strategy leaves.
+fn report_rest(engine: &Engine, strategy: &dyn Strategy) {
+    let mut text = String::new();
+    for range in engine.shadow.borrow().shared() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "shared {}", range_text(range));
+    }
+    if strategy.is_limited() {
+        text.push_str("limited yes\n");
+    }
+    for subtree in strategy.left() {
+        text.push_str("left\n");
+        subtree.write(&mut text);
+        text.push_str("end\n");
     }
     control::report(&text);
 }

@@ -170,6 +170,11 @@ impl AddressMap {
         (entry.generation == self.generation).then_some(entry.value)
     }
 
+    /// All addresses with their numbers, in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.entries.iter().filter(|entry| entry.generation == self.generation).map(|entry| (entry.address, entry.value))
+    }
+
     /// Sets the number at this address.
     pub(crate) fn insert(&mut self, address: u64, value: u32) {
         if self.used * 2 >= self.entries.len() {

@@ -51,6 +51,43 @@ impl Shadow {
         self.grown
     }
 
+    /// Takes memory for shared that another exploration found to be.
+    pub(crate) fn share(&mut self, ranges: &[Range]) {
+        for range in ranges {
+            for address in range.address..range.address.saturating_add(u64::from(range.length)) {
+                let slot = self.slot(address / BLOCK_BYTES);
+                let byte = usize::try_from(address % BLOCK_BYTES).unwrap_or(0);
+                self.blocks[slot as usize].bytes[byte] |= SHARED;
+            }
+        }
+    }
+
+    /// All memory that is known to be shared, in ascending order.
+    pub(crate) fn shared(&self) -> Vec<Range> {
+        let mut blocks: Vec<(u64, u32)> = self.index.iter().collect();
+        blocks.sort_unstable();
+        let mut ranges: Vec<Range> = Vec::new();
+        for (number, slot) in blocks {
+            let bytes = (number * BLOCK_BYTES..).zip(&self.blocks[slot as usize].bytes);
+            for (address, _) in bytes.filter(|(_, byte)| **byte & SHARED != 0) {
+                match ranges.last_mut() {
+                    Some(last) if last.address + u64::from(last.length) == address => last.length += 1,
+                    _ => ranges.push(Range { address, length: 1 }),
+                }
+            }
+        }
+        ranges
+    }
+
+    fn slot(&mut self, number: u64) -> u32 {
+        self.index.get(number).unwrap_or_else(|| {
+            let slot = u32::try_from(self.blocks.len()).unwrap_or(u32::MAX);
+            self.blocks.push(Block { execution: self.execution, bytes: [0; BLOCK] });
+            self.index.insert(number, slot);
+            slot
+        })
+    }
+
     /// Notes an access; whether it is to memory that is known to be shared.
     pub(crate) fn touch(&mut self, thread: ThreadId, range: Range, rw: Rw) -> bool {
         let mut shared = false;
@@ -66,15 +103,7 @@ impl Shadow {
     }
 
     fn touch_block(&mut self, thread: ThreadId, number: u64, first: u64, length: u64, rw: Rw) -> bool {
-        let slot = match self.index.get(number) {
-            Some(slot) => slot,
-            None => {
-                let slot = u32::try_from(self.blocks.len()).unwrap_or(u32::MAX);
-                self.blocks.push(Block { execution: self.execution, bytes: [0; BLOCK] });
-                self.index.insert(number, slot);
-                slot
-            }
-        };
+        let slot = self.slot(number);
         let block = &mut self.blocks[slot as usize];
         if block.execution != self.execution {
             block.execution = self.execution;
@@ -133,6 +162,25 @@ mod tests {
         check(&[(A, 0, Rw::Write), (B, 4, Rw::Write)], false);
         check(&[(A, 0, Rw::Write), (B, 3, Rw::Write)], true);
         check(&[(A, 62, Rw::Write), (B, 64, Rw::Write)], true);
+    }
+
+    #[test]
+    fn what_one_found_another_takes_for_shared() {
+        let mut first = Shadow::default();
+        first.begin();
+        for (thread, address, length) in [(A, 62, 4), (B, 60, 8), (A, 200, 1), (B, 200, 1)] {
+            first.touch(thread, Range { address, length }, Rw::Write);
+        }
+        let shared = first.shared();
+        assert_eq!(shared, [Range { address: 62, length: 4 }, Range { address: 200, length: 1 }]);
+        let mut second = Shadow::default();
+        second.share(&shared);
+        second.begin();
+        assert!(second.touch(A, Range { address: 64, length: 1 }, Rw::Read));
+        assert!(!second.touch(A, Range { address: 61, length: 1 }, Rw::Read));
+        second.touch(B, Range { address: 62, length: 4 }, Rw::Write);
+        assert!(!second.has_grown());
+        assert_eq!(second.shared(), shared);
     }
 
     #[test]

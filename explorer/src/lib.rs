@@ -3,7 +3,7 @@
 //! In reading order: sets of threads (`threads`), which events conflict (`dependence`), the seam between the engine that
 //! runs a program and whoever chooses its schedule (`strategy`, one strategy a file below it); for people, failing
 //! schedules made simple (`minimize`) and drawn (`timeline`), named by the pairs of
-//! accesses that it interleaves (`violation`), and two builds side by side (`compare`); data races (`races`); `fake` tests it all.
+//! accesses that it interleaves (`violation`), two builds side by side (`compare`), and explorations in parts (`parts`); data races (`races`); `fake` tests it all.
 //!
 //! Without the `host` feature the crate is `no_std` + `alloc`: so it is linked into the program under test.
 #![cfg_attr(not(feature = "host"), no_std)]
@@ -22,6 +22,8 @@ pub mod threads;
 pub mod compare;
 #[cfg(feature = "host")]
 pub mod fake;
+#[cfg(feature = "host")]
+pub mod parts;
 #[cfg(feature = "host")]
 pub mod timeline;
 pub mod violation;

@@ -224,7 +224,9 @@ pub fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
 }
 
-fn unescape(text: &str) -> String {
+/// Undoes `escape`.
+#[must_use]
+pub fn unescape(text: &str) -> String {
     let mut plain = String::new();
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
@@ -242,6 +244,48 @@ fn unescape(text: &str) -> String {
 }
 
 impl Found {
+    /// The text of all this.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        for (index, failure) in self.failures.iter().enumerate() {
+            text.push_str(&failure_text(index, failure));
+            if let Some(steps) = &failure.minimized {
+                text.push_str(&minimized_text(index, steps));
+            }
+            if let Some(critical) = failure.critical {
+                let _ = writeln!(text, "critical {index} {critical}");
+            }
+            let _ = writeln!(text, "count {index} {}", failure.count);
+        }
+        for range in &self.shared {
+            let _ = writeln!(text, "shared {}", range_text(*range));
+        }
+        if self.limited {
+            text.push_str("limited yes\n");
+        }
+        for subtree in &self.left {
+            text.push_str("left\n");
+            subtree.write(&mut text);
+            text.push_str("end\n");
+        }
+        if let Some(coverage) = self.coverage {
+            let _ = writeln!(text, "coverage {coverage}");
+        }
+        for Outcome { identity, count, text: shown } in &self.outcomes {
+            let _ = writeln!(text, "outcome {identity:x} {count} {}", escape(shown));
+        }
+        for remark in &self.remarks {
+            let _ = writeln!(text, "remark {}", escape(remark));
+        }
+        for (key, said) in [("divergence", &self.divergence), ("broken", &self.broken)] {
+            if let Some(said) = said {
+                let _ = writeln!(text, "{key} {}", escape(said));
+            }
+        }
+        text
+    }
+
     /// Reads the text; a line that is cut short, because the target died while writing it, ends it.
     #[must_use]
     pub fn from_text(text: &str) -> Self {
@@ -360,6 +404,7 @@ mod tests {
         assert_eq!(found.failures[0].minimized.as_deref(), Some(&failure().steps[..1]));
         assert_eq!(found.coverage, Some(Coverage::Preemptions(2)));
         assert_eq!(found.remarks, ["hm"]);
+        assert_eq!(Found::from_text(&found.to_text()), found);
         assert_eq!((found.shared, found.limited), ([Range { address: 0xff, length: 2 }].to_vec(), true));
         let left = Subtree::read(&mut "t1 - - 2 - -".lines()).expect("a subtree");
         assert_eq!(found.left, [left, Subtree::default()]);

@@ -7,6 +7,8 @@ pub mod page;
 pub mod setup;
 
 #[cfg(feature = "host")]
+pub mod pool;
+#[cfg(feature = "host")]
 pub mod process;
 #[cfg(feature = "host")]
 pub mod watch;

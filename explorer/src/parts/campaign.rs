@@ -1,0 +1,423 @@
+//! Which parts there are, and what follows from one that is done.
+//!
+//! Whoever runs parts asks for one (`take`), hands back what came of it (`finish`), and gives up those that are no longer wanted
+//! (`is_wanted`). What a part leaves becomes parts of the next generation. Three things can end it early, and each is decided by the
+//! order of parts, not by time: as soon as all parts before it are done,
+//!
+//! - a part that found more shared memory makes all parts begin anew with it (if it is the first part, only the others);
+//! - a part that failed is the last one, when the first failure was asked for;
+//! - a part with which there are more executions than were asked for is done again with what was left, and is the last one.
+//!
+//! With shards, parts are dealt out in a generation of which there are many; those before it are done by every shard.
+
+use std::collections::BTreeMap;
+use std::string::String;
+use std::vec::Vec;
+
+use model::event::Range;
+use model::report::Coverage;
+
+use super::id::PartId;
+use super::task::{BLOCK, Division, Rest, Task, division, first, seed};
+use super::total::{Class, class, total};
+use crate::strategy::Counts;
+use crate::strategy::config::{Config, Name};
+use crate::strategy::depth_first::Extent;
+use crate::strategy::iterative::Preemptions;
+use crate::strategy::part::{Part, Work};
+use crate::target::found::TakenStep;
+use crate::target::setup::{End, Sequel, Setup};
+use crate::target::watch::{Explored, Progress};
+
+/// The generation in which parts of searches are dealt out to shards.
+const DEALT: usize = 3;
+
+/// Which of how many shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Shard {
+    /// From 1.
+    pub index: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
+/// The one shard of an exploration that is not divided among machines.
+pub const WHOLE: Shard = Shard { index: 1, of: 1 };
+
+/// What an exploration is of. Parts of two explorations may be joined only when these are equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// The build.
+    pub build: String,
+    /// The program's arguments.
+    pub arguments: Vec<String>,
+    /// What is asked for.
+    pub setup: Setup,
+}
+
+/// A part that is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Done {
+    pub(super) explored: Explored,
+    pub(super) what: What,
+    /// Kept when it may have to be done again.
+    pub(super) task: Option<Task>,
+}
+
+/// What a part that is done was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// Its executions count, and others do what it left, if anything.
+    Counted,
+    /// They count, but it is not said that they are all: a scout that left something, or a search that is not sure.
+    Unfinished,
+    /// Its executions are done again by others.
+    Void,
+}
+
+/// A part that is to be done: what, and after how many executions it ends, if that is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Todo {
+    pub(super) task: Task,
+    pub(super) executions: Option<u64>,
+}
+
+/// An exploration in parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Campaign {
+    pub(super) subject: Subject,
+    pub(super) shard: Shard,
+    /// Memory that is known to be shared.
+    pub(super) shared: Vec<Range>,
+    pub(super) waiting: BTreeMap<PartId, Todo>,
+    pub(super) running: BTreeMap<PartId, Todo>,
+    pub(super) done: BTreeMap<PartId, Done>,
+    /// Parts that found more shared memory, until those before them are done.
+    grown: BTreeMap<PartId, Vec<Range>>,
+    /// By class of failures: the part whose schedule of it is kept.
+    pub(super) holders: BTreeMap<Class, PartId>,
+    /// Parts that were broken off because time was over: what they show is shown, but they are not done.
+    broken_off: Vec<Explored>,
+    /// The block of samples after those that have been begun.
+    pub(super) next_block: u64,
+    pub(super) end: Ended,
+}
+
+/// Whether parts that are not done are no longer wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// They are.
+    No,
+    /// Others have covered what they would.
+    Covered,
+    /// A failure, or a number of executions, was all that was asked for.
+    Early,
+}
+
+impl Campaign {
+    /// An exploration of which nothing is done.
+    #[must_use]
+    pub fn new(subject: Subject, shard: Shard) -> Self {
+        let mut campaign = Self {
+            subject,
+            shard,
+            shared: Vec::new(),
+            waiting: BTreeMap::new(),
+            running: BTreeMap::new(),
+            done: BTreeMap::new(),
+            grown: BTreeMap::new(),
+            holders: BTreeMap::new(),
+            broken_off: Vec::new(),
+            next_block: 0,
+            end: Ended::No,
+        };
+        campaign.restart();
+        campaign
+    }
+
+    fn config(&self) -> &Config {
+        &self.subject.setup.strategy
+    }
+
+    fn restart(&mut self) {
+        let tasks = first(self.config());
+        // What cannot be divided has all executions; of what can, they are counted as parts are done.
+        let whole = self.config().executions;
+        let todo = |task: Task| Todo { executions: if task == Task::Whole { whole } else { None }, task };
+        self.waiting = (0..).map(PartId::first).zip(tasks.into_iter().map(todo)).collect();
+        self.running.clear();
+        self.done.clear();
+        self.grown.clear();
+        self.holders.clear();
+        (self.next_block, self.end) = (0, Ended::No);
+    }
+
+    /// The next part to be done; `None` when there is none now.
+    pub fn take(&mut self) -> Option<(PartId, Setup)> {
+        self.make_block();
+        let (id, _) = self.waiting.first_key_value()?;
+        // The first part learns what memory is shared; nothing that comes after one that learnt more is of use.
+        let alone = !self.done.is_empty() || self.running.is_empty();
+        if !alone || self.grown.first_key_value().is_some_and(|(grown, _)| grown < id) {
+            return None;
+        }
+        let (id, todo) = self.waiting.pop_first()?;
+        let setup = self.setup(&todo);
+        self.running.insert(id.clone(), todo);
+        Some((id, setup))
+    }
+
+    fn make_block(&mut self) {
+        let wanted = self.config().executions.is_none_or(|executions| self.next_block * BLOCK < executions);
+        if division(self.config().name) != Division::Blocks || !self.waiting.is_empty() || self.end != Ended::No || !wanted {
+            return;
+        }
+        let Ok(number) = u32::try_from(self.next_block) else { return };
+        let left = self.config().executions.map_or(BLOCK, |executions| executions - self.next_block * BLOCK);
+        let id = PartId::first(number);
+        self.next_block += 1;
+        if self.is_ours(&id, 1) {
+            self.waiting.insert(id, Todo { task: Task::Block(u64::from(number)), executions: Some(left.min(BLOCK)) });
+        } else {
+            self.make_block();
+        }
+    }
+
+    fn is_ours(&self, id: &PartId, dealt: usize) -> bool {
+        id.generation() < dealt || id.lot(dealt) % self.shard.of == self.shard.index - 1
+    }
+
+    fn setup(&self, todo: &Todo) -> Setup {
+        let mut setup = Setup { shared: self.shared.clone(), sequel: Sequel::Nothing, ..self.subject.setup.clone() };
+        setup.strategy.executions = todo.executions;
+        match &todo.task {
+            Task::Whole => {}
+            Task::Block(block) => setup.strategy.seed = seed(setup.strategy.seed, *block),
+            Task::Search(part, _) => setup.part = Some(part.clone()),
+        }
+        setup
+    }
+
+    /// Whether what comes of a running part is still wanted.
+    #[must_use]
+    pub fn is_wanted(&self, id: &PartId) -> bool {
+        self.running.contains_key(id)
+    }
+
+    /// Takes in what came of a part.
+    pub fn finish(&mut self, id: &PartId, mut explored: Explored) {
+        let Some(todo) = self.running.remove(id) else { return };
+        let left = core::mem::take(&mut explored.found.left);
+        let shared = core::mem::take(&mut explored.found.shared);
+        if explored.timed_out && !matches!(todo.task, Task::Search(Part { work: Work::Search(_), .. }, Rest::Split)) {
+            self.broken_off.push(explored);
+            self.waiting.insert(id.clone(), todo);
+            return;
+        }
+        if shared != self.shared {
+            // The first part has begun anew by itself.
+            if self.done.is_empty() && self.running.is_empty() {
+                self.shared = shared;
+            } else {
+                self.grown.insert(id.clone(), shared);
+            }
+        }
+        let sure = !matches!(explored.found.coverage, Some(Coverage::Partial(_)) | None);
+        let what = match &todo.task {
+            task if task.is_void(&left) => What::Void,
+            Task::Search(_, Rest::Dropped) if !left.is_empty() => What::Unfinished,
+            Task::Search(Part { work: Work::Reduce(_), .. }, _) if !sure => What::Unfinished,
+            _ => What::Counted,
+        };
+        if what != What::Void {
+            self.keep_schedules(id, &mut explored);
+        }
+        let children = if todo.executions.is_some() { Vec::new() } else { todo.task.following(id.generation(), &left) };
+        for (number, task) in (0..).zip(children) {
+            let child = id.child(number);
+            if self.is_ours(&child, DEALT) {
+                self.waiting.insert(child, Todo { task, executions: None });
+            }
+        }
+        let rest = if let Task::Search(_, rest) = &todo.task { Some(*rest) } else { None };
+        let task = self.counts_executions().map(|_| todo.task);
+        self.done.insert(id.clone(), Done { explored, what, task });
+        self.settle(id, rest);
+    }
+
+    /// Of failures that an earlier part showed too, only that part's schedules are kept.
+    fn keep_schedules(&mut self, id: &PartId, explored: &mut Explored) {
+        for failure in &mut explored.found.failures {
+            let holder = self.holders.entry(class(failure)).or_insert_with(|| id.clone());
+            if *holder < *id {
+                failure.steps.clear();
+            } else {
+                *holder = id.clone();
+            }
+        }
+    }
+
+    /// After how many executions a search that is divided ends.
+    fn counts_executions(&self) -> Option<u64> {
+        self.config().executions.filter(|_| division(self.config().name) == Division::Subtrees)
+    }
+
+    /// Ends, or begins anew, where that is certain now.
+    fn settle(&mut self, id: &PartId, rest: Option<Rest>) {
+        let settled = |campaign: &Self, id: &PartId| {
+            let before = |parts: &BTreeMap<PartId, Todo>| parts.first_key_value().is_some_and(|(first, _)| first < id);
+            !before(&campaign.waiting) && !before(&campaign.running)
+        };
+        if let Some(grown) = self.grown.first_entry() {
+            let (grown, shared) = (grown.key().clone(), grown.get().clone());
+            if settled(self, &grown) {
+                self.shared = shared;
+                self.restart();
+            }
+            return;
+        }
+        if self.subject.setup.end == End::FirstFailure
+            && let Some((failed, _)) = self.done.iter().find(|(_, done)| done.explored.counts.failed > 0)
+        {
+            let failed = failed.clone();
+            self.end_after(&failed, Ended::Early);
+        }
+        // A scout that a bound kept nothing from has seen everything.
+        if rest == Some(Rest::Dropped) && self.done.get(id).is_some_and(|done| done.what == What::Counted && !done.explored.found.limited) {
+            self.end_after(id, Ended::Covered);
+        }
+        self.count_executions(settled);
+    }
+
+    fn count_executions(&mut self, settled: impl Fn(&Self, &PartId) -> bool) {
+        let Some(most) = self.counts_executions() else { return };
+        let mut before = 0;
+        let mut last = None;
+        for (id, done) in self.done.iter().filter(|(_, done)| done.what != What::Void) {
+            if !settled(self, id) {
+                break;
+            }
+            let executions = done.explored.counts.executions();
+            if before + executions >= most {
+                last = Some((id.clone(), most - before, executions));
+                break;
+            }
+            before += executions;
+        }
+        let Some((id, left, executions)) = last else { return };
+        self.end_after(&id, Ended::Early);
+        if executions > left
+            && let Some(task) = self.done.remove(&id).and_then(|done| done.task)
+        {
+            self.waiting.insert(id, Todo { task, executions: Some(left) });
+        }
+    }
+
+    /// No part after this one is wanted.
+    fn end_after(&mut self, last: &PartId, end: Ended) {
+        self.waiting.retain(|id, _| id <= last);
+        self.running.retain(|id, _| id <= last);
+        self.done.retain(|id, _| id <= last);
+        self.holders.retain(|_, id| *id <= *last);
+        self.end = end;
+    }
+
+    /// Whether nothing is left to do.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        let blocks = division(self.config().name) == Division::Blocks && self.end == Ended::No;
+        let more = blocks && self.config().executions.is_none_or(|executions| self.next_block * BLOCK < executions);
+        self.waiting.is_empty() && self.running.is_empty() && !more
+    }
+
+    /// How many parts are known to be left.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        self.waiting.len() + self.running.len()
+    }
+
+    /// The schedules of parts that are done.
+    #[must_use]
+    pub fn counted(&self) -> Progress {
+        let counted = self.done.values().filter(|done| done.what != What::Void).map(|done| done.explored.counts);
+        let sum = counted.fold(Counts::default(), Counts::plus);
+        Progress { schedules: sum.schedules, failed: sum.failed }
+    }
+
+    /// What is asked for to make a failing schedule simple.
+    #[must_use]
+    pub fn setup_to_simplify(&self, steps: &[TakenStep]) -> Setup {
+        let replay = Some(steps.to_vec());
+        Setup { shared: self.shared.clone(), sequel: Sequel::Simplify, replay, ..self.subject.setup.clone() }
+    }
+
+    /// Memory that is known to be shared.
+    #[must_use]
+    pub fn shared(&self) -> &[Range] {
+        &self.shared
+    }
+
+    /// What has come of it so far.
+    #[must_use]
+    pub fn total(&self) -> Explored {
+        let counted = self.done.values().filter(|done| done.what != What::Void).map(|done| &done.explored);
+        let mut total = total(counted.chain(&self.broken_off));
+        total.found.coverage = Some(self.coverage(&total));
+        total
+    }
+
+    fn coverage(&self, total: &Explored) -> Coverage {
+        let config = self.config();
+        let schedules = total.counts.schedules;
+        let clean = total.counts.cut == 0 && total.counts.diverged == 0;
+        match division(config.name) {
+            Division::Blocks => Coverage::Sampled(schedules),
+            Division::None => {
+                let whole = self.done.values().next().and_then(|done| done.explored.found.coverage);
+                whole.unwrap_or(Coverage::Partial(schedules))
+            }
+            Division::Subtrees => {
+                // Scouts are not needed for what the last search covers.
+                let scouts = u32::try_from(first(config).len().saturating_sub(1)).unwrap_or(0);
+                let unsure = self
+                    .done
+                    .iter()
+                    .any(|(id, done)| done.what == What::Unfinished && (0..scouts).all(|scout| *id != PartId::first(scout)));
+                if self.is_over() && self.end != Ended::Early && clean && !unsure {
+                    self.all(total)
+                } else {
+                    self.scouted(clean).unwrap_or(Coverage::Partial(schedules))
+                }
+            }
+        }
+    }
+
+    /// What all parts of a search cover.
+    fn all(&self, total: &Explored) -> Coverage {
+        let config = self.config();
+        match config.preemptions {
+            Preemptions::Unlimited => Coverage::All,
+            Preemptions::AtMost(bound) => match config.name {
+                Name::SleepSets => Coverage::All,
+                Name::Delays => Coverage::Delays(bound),
+                Name::Dpor if !total.found.limited => Coverage::All,
+                _ => Coverage::Preemptions(bound),
+            },
+        }
+    }
+
+    /// What the last scout covers that has come to its end.
+    fn scouted(&self, clean: bool) -> Option<Coverage> {
+        let tasks = first(self.config());
+        let scout = |(number, task): (u32, &Task)| {
+            let Task::Search(Part { work: Work::Search(extent), .. }, Rest::Dropped) = task else { return None };
+            self.done.get(&PartId::first(number)).filter(|done| done.what == What::Counted)?;
+            match extent {
+                Extent::Preemptions(bound) => Some(Coverage::Preemptions(*bound)),
+                Extent::Delays(bound) => Some(Coverage::Delays(*bound)),
+                Extent::Unpruned | Extent::SleepSets => None,
+            }
+        };
+        (0..).zip(&tasks).filter(|_| clean).filter_map(scout).last()
+    }
+}

@@ -1,0 +1,126 @@
+//! What is done in a part: a part of a search, a block of samples, or everything where a strategy cannot be divided.
+//!
+//! Systematic searches have *scouts*: first parts that are done up to an allowance and not divided, such as passes with few
+//! preemptions, which show most failures; what they leave is left to the search that follows.
+
+use std::vec::Vec;
+
+use crate::random::Random;
+use crate::strategy::config::{Config, Name};
+use crate::strategy::depth_first::Extent;
+use crate::strategy::iterative::Preemptions;
+use crate::strategy::part::{Part, Work};
+use crate::strategy::subtree::Subtree;
+
+/// How many executions a block of samples has. Each block learns anew.
+pub const BLOCK: u64 = 1000;
+
+/// Up to how many subtrees a search leaves.
+const SPLIT: usize = 48;
+
+/// The preemption bounds that come before a search without one.
+const SCOUTS: u32 = 3;
+
+/// What is done in a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Everything, by a strategy that cannot be divided.
+    Whole,
+    /// The samples of a block.
+    Block(u64),
+    /// A part of a search, and what becomes of what it leaves.
+    Search(Part, Rest),
+}
+
+/// What becomes of what a part of a search leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// Others do it.
+    Split,
+    /// Nothing: a later part covers it.
+    Dropped,
+}
+
+/// How a strategy is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Division {
+    /// Into subtrees.
+    Subtrees,
+    /// Into blocks of samples.
+    Blocks,
+    /// Not at all: what an execution is to be depends on all before it.
+    None,
+}
+
+/// How a strategy is divided.
+#[must_use]
+pub fn division(name: Name) -> Division {
+    match name {
+        Name::DepthFirst | Name::Delays | Name::SleepSets | Name::Dpor => Division::Subtrees,
+        Name::Random | Name::Pct { .. } | Name::Pos | Name::Weighted | Name::Selective => Division::Blocks,
+        Name::Pairs | Name::Coverage | Name::ExitBlock(_) | Name::Portfolio => Division::None,
+    }
+}
+
+/// The first parts; of blocks, none, as there may be any number of them.
+#[must_use]
+pub fn first(config: &Config) -> Vec<Task> {
+    let search = |work, rest| Task::Search(Part { work, subtree: Subtree::default(), steps: allowance(work, 1, rest) }, rest);
+    let passes = |extent: fn(u32) -> Extent| {
+        let (scouts, last) = match config.preemptions {
+            Preemptions::AtMost(bound) => (bound.min(SCOUTS), extent(bound)),
+            Preemptions::Unlimited => (SCOUTS, Extent::SleepSets),
+        };
+        let scouts = (0..scouts).map(|bound| search(Work::Search(extent(bound)), Rest::Dropped));
+        scouts.chain([search(Work::Search(last), Rest::Split)]).collect()
+    };
+    match (config.name, config.preemptions) {
+        (Name::DepthFirst, _) => passes(Extent::Preemptions),
+        (Name::Delays, _) => passes(Extent::Delays),
+        (Name::SleepSets, _) => std::vec![search(Work::Search(Extent::SleepSets), Rest::Split)],
+        (Name::Dpor, Preemptions::Unlimited) => std::vec![search(Work::Reduce(None), Rest::Split)],
+        (Name::Dpor, Preemptions::AtMost(bound)) => std::vec![search(Work::Reduce(Some(bound)), Rest::Split)],
+        (name, _) if division(name) == Division::Blocks => Vec::new(),
+        _ => std::vec![Task::Whole],
+    }
+}
+
+/// How many steps a part of this generation may take. The first ones are small, so that there soon is something for everybody.
+fn allowance(work: Work, generation: usize, rest: Rest) -> u64 {
+    match (work, generation) {
+        (Work::Divide(_), _) => u64::MAX,
+        (Work::Reduce(_), 1) => 1 << 16,
+        (Work::Reduce(_), _) => 1 << 23,
+        (Work::Search(_), _) if rest == Rest::Dropped => 1 << 20,
+        (Work::Search(_), 1) => 1 << 16,
+        (Work::Search(_), 2) => 1 << 18,
+        (Work::Search(_), _) => 1 << 21,
+    }
+}
+
+impl Task {
+    /// The tasks that follow from what one of this generation leaves, in order.
+    #[must_use]
+    pub fn following(&self, generation: usize, left: &[Subtree]) -> Vec<Self> {
+        let Self::Search(part, Rest::Split) = self else { return Vec::new() };
+        let (work, subtrees): (Work, Vec<Subtree>) = match part.work {
+            Work::Search(_) => (part.work, left.iter().flat_map(|left| left.clone().split(SPLIT)).collect()),
+            Work::Reduce(bound) => (Work::Divide(bound), left.to_vec()),
+            Work::Divide(bound) => (Work::Reduce(bound), left.to_vec()),
+        };
+        let steps = allowance(work, generation + 1, Rest::Split);
+        subtrees.into_iter().map(|subtree| Self::Search(Part { work, subtree, steps }, Rest::Split)).collect()
+    }
+
+    /// Whether what it has done counts when it leaves something: partial order reduction begins anew.
+    #[must_use]
+    pub fn is_void(&self, left: &[Subtree]) -> bool {
+        matches!(self, Self::Search(Part { work: Work::Reduce(_), .. }, _)) && !left.is_empty()
+    }
+}
+
+/// The seed of a block. The first block's is that of the whole.
+#[must_use]
+pub fn seed(seed: u64, block: u64) -> u64 {
+    if block == 0 { seed } else { Random::new(seed ^ block.wrapping_mul(0x9e37_79b9_7f4a_7c15)).next_u64() }
+}

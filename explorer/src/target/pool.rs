@@ -1,0 +1,116 @@
+//! An exploration in parts, by several processes at a time; then the schedules of what failed are made simple.
+
+use std::io;
+use std::time::{Duration, Instant};
+use std::vec::Vec;
+
+use super::process::Program;
+use super::setup::{Sequel, Setup};
+use super::watch::{Ending, Explored, Limits, Pause, Progress, Watched};
+use crate::parts::campaign::Campaign;
+use crate::parts::id::PartId;
+use crate::parts::total::class;
+use model::report::FailureKind;
+
+/// How many classes of failures have their schedules made simple.
+const CLASSES: usize = 10;
+
+/// Between two looks at what is to be saved, at least.
+const SAVE: Duration = Duration::from_secs(1);
+
+/// How many processes explore at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workers(pub u32);
+
+/// Does all parts of a campaign that are left. `show` is called now and then; so is `save`, and once at the end.
+pub fn run(
+    program: &Program,
+    campaign: &mut Campaign,
+    workers: Workers,
+    limits: Limits,
+    show: &mut dyn FnMut(Progress),
+    save: &mut dyn FnMut(&Campaign) -> io::Result<()>,
+) -> io::Result<Explored> {
+    let begin = Instant::now();
+    let mut running: Vec<(PartId, Watched)> = Vec::new();
+    let mut pause = Pause::default();
+    let (mut saved, mut saving) = (Instant::now(), Duration::ZERO);
+    let mut ending = Ending::Ended;
+    loop {
+        let left = limits.whole.map(|whole| whole.saturating_sub(begin.elapsed()));
+        while running.len() < workers.0.max(1) as usize
+            && left.is_none_or(|left| !left.is_zero())
+            && ending == Ending::Ended
+            && let Some((id, setup)) = campaign.take()
+        {
+            running.push((id, Watched::start(program, &setup, Limits { whole: left, ..limits })?));
+            pause = Pause::default();
+        }
+        if running.is_empty() {
+            break;
+        }
+        let mut index = 0;
+        while let Some((id, watched)) = running.get_mut(index) {
+            if !campaign.is_wanted(id) {
+                running.swap_remove(index);
+            } else if let Some(explored) = watched.look()? {
+                let (id, _) = running.swap_remove(index);
+                match &explored.ending {
+                    Ending::Ended => campaign.finish(&id, explored),
+                    other => ending = other.clone(),
+                }
+                pause = Pause::default();
+            } else {
+                index += 1;
+            }
+        }
+        if ending != Ending::Ended {
+            break;
+        }
+        show(progress(campaign, &running));
+        // Saving takes longer the more is done: a small share of the time.
+        if saved.elapsed() > SAVE.max(saving * 20) {
+            let begin = Instant::now();
+            save(campaign)?;
+            (saved, saving) = (Instant::now(), begin.elapsed());
+        }
+        pause.rest();
+    }
+    drop(running);
+    save(campaign)?;
+    let mut total = campaign.total();
+    total.timed_out |= limits.whole.is_some_and(|whole| begin.elapsed() >= whole);
+    total.time = begin.elapsed();
+    if ending == Ending::Ended {
+        simplify(program, campaign, limits, &mut total)?;
+    } else {
+        total.ending = ending;
+    }
+    Ok(total)
+}
+
+fn progress(campaign: &Campaign, running: &[(PartId, Watched)]) -> Progress {
+    running
+        .iter()
+        .map(|(_, watched)| watched.progress())
+        .fold(campaign.counted(), |sum, one| Progress { schedules: sum.schedules + one.schedules, failed: sum.failed + one.failed })
+}
+
+/// Makes the schedules of what failed simple, one class after the other.
+fn simplify(program: &Program, campaign: &Campaign, limits: Limits, total: &mut Explored) -> io::Result<()> {
+    let simple = |kind| matches!(kind, FailureKind::StepLimit | FailureKind::DataRace);
+    for failure in total.found.failures.iter_mut().take(CLASSES).filter(|failure| !simple(failure.kind)) {
+        let setup = campaign.setup_to_simplify(&failure.steps);
+        let explored = run_alone(program, &setup, limits)?;
+        if let Some(again) = explored.found.failures.into_iter().find(|again| class(again) == class(failure)) {
+            failure.minimized = again.minimized;
+            failure.critical = again.critical;
+        }
+    }
+    Ok(())
+}
+
+fn run_alone(program: &Program, setup: &Setup, limits: Limits) -> io::Result<Explored> {
+    debug_assert_eq!(setup.sequel, Sequel::Simplify, "nothing is made simple otherwise");
+    super::watch::run(program, setup, Limits { whole: None, ..limits }, &mut |_| {})
+}

@@ -35,7 +35,7 @@ pub(crate) struct Task<'a> {
     pub(crate) limits: Limits,
 }
 
-/// Runs the engine. Ends that are nobody's failure but the input's, or ours, are errors.
+/// Runs the engine.
 pub(crate) fn run(task: &Task<'_>) -> anyhow::Result<Explored> {
     let name = task.subject.name(task.gated.build).display().to_string();
     let process = task.subject.process(task.gated, task.arguments);
@@ -43,6 +43,11 @@ pub(crate) fn run(task: &Task<'_>) -> anyhow::Result<Explored> {
     let explored = watch::run(&process, task.setup, task.limits, &mut |progress| spinner.show(progress))
         .map_err(|error| Failure::usage(format!("{name}: cannot be run: {error}"), "check that it is a program for this machine"))?;
     spinner.clear();
+    judge(&name, explored)
+}
+
+/// Ends that are nobody's failure but the input's, or ours, are errors.
+pub(crate) fn judge(name: &str, explored: Explored) -> anyhow::Result<Explored> {
     match &explored.ending {
         Ending::Ended => Ok(explored),
         Ending::Died(_) if !explored.found.failures.is_empty() || explored.timed_out => Ok(explored),

@@ -10,6 +10,7 @@ mod exit;
 mod exploration;
 mod gated;
 mod kept;
+mod parts;
 mod progress;
 mod project;
 mod recorded;

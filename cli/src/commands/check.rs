@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use clap::Args;
 use explorer::compare;
+use explorer::parts::campaign::{Shard, WHOLE};
 use explorer::strategy::config::{Config, Name};
 use explorer::strategy::iterative::Preemptions;
+use explorer::target::pool::Workers;
 use explorer::target::setup::{Driver, End, Setup};
 use explorer::target::watch::{Explored, Limits};
 use explorer::violation::Pairs;
@@ -20,6 +22,7 @@ use crate::exit::{Exit, Failure};
 use crate::exploration::{self, Task};
 use crate::gated::Subject;
 use crate::kept;
+use crate::parts::{self, Parts};
 use crate::sources::Sources;
 use crate::wording::counted;
 
@@ -77,6 +80,18 @@ pub(crate) struct Arguments {
     /// Compare with this build, instead of the original that a hardened program names
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
+    /// Explore with N processes at a time; the result does not depend on N
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    jobs: Option<u32>,
+    /// Keep the exploration in this file, and go on with it if it is there
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+    /// Explore one of N shards, for N machines
+    #[arg(long, value_name = "I/N", requires = "checkpoint", value_parser = parts::shard)]
+    shard: Option<Shard>,
+    /// Join the checkpoints of all shards instead of exploring
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["jobs", "checkpoint", "shard", "against", "strategy"])]
+    merge: Vec<PathBuf>,
     /// The program's arguments
     #[arg(last = true, value_name = "ARGS")]
     arguments: Vec<OsString>,
@@ -88,6 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let other = arguments.against.as_deref().map(Subject::open).transpose()?;
     let mut builds = Vec::new();
     match &other {
+        _ if !arguments.merge.is_empty() => {}
         Some(other) => builds.push((other, other.named())),
         None if subject.named() == Build::Hardened => builds.push((&subject, Build::Original)),
         None => {}
@@ -97,7 +113,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut results = Vec::new();
     for (subject, build) in builds {
         let sources = Sources::of(&subject.capture);
-        results.push(explore(arguments, subject, build, &sources, company)?);
+        results.push(match &arguments.merge[..] {
+            [] => explore(arguments, subject, build, &sources, company)?,
+            files => join(arguments, subject, build, &sources, files)?,
+        });
     }
     if let [before, after] = &results[..] {
         print!("\n{}", compare::table(before, after));
@@ -139,7 +158,40 @@ fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sou
     };
     let limits = Limits { whole: arguments.timeout, step: arguments.step_timeout };
     let task = Task { subject, gated: &gated, arguments: &arguments.arguments, setup: &setup, limits };
-    let explored = exploration::run(&task)?;
+    let explored = match in_parts(arguments, subject, build) {
+        Some(parts) => parts::run(&task, &parts)?,
+        None => exploration::run(&task)?,
+    };
+    let mut result = exploration::conclude(&task, &explored, sources)?;
+    if arguments.jobs.is_some() && parts::is_whole(arguments.strategy) {
+        result.notes.push(format!("{} is not divided: one process explores", arguments.strategy));
+    }
+    show(arguments, &result, &explored, sources);
+    Ok(result)
+}
+
+/// How the exploration is divided, if it is.
+fn in_parts(arguments: &Arguments, subject: &Subject, build: Build) -> Option<Parts> {
+    let divided = arguments.jobs.is_some() || arguments.shard.is_some() || arguments.checkpoint.is_some();
+    let checkpoint = arguments.checkpoint.as_ref().map(|path| {
+        // The build that is not the one to be judged has a file of its own.
+        let other = build != subject.named() || subject.program != arguments.program;
+        let suffix = if other { ".other" } else { "" };
+        PathBuf::from(format!("{}{suffix}", path.display()))
+    });
+    let workers = Workers(arguments.jobs.unwrap_or(1));
+    divided.then(|| Parts { workers, shard: arguments.shard.unwrap_or(WHOLE), checkpoint })
+}
+
+/// What shards of an exploration say together.
+fn join(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sources<'_>, files: &[PathBuf]) -> anyhow::Result<CheckResult> {
+    let gated = subject.gated(build)?;
+    let campaign = parts::merge(files, &gated)?;
+    let explores = campaign.subject().clone();
+    let program_arguments: Vec<OsString> = explores.arguments.iter().map(OsString::from).collect();
+    let (alone, limits) = parts::joined(Limits { whole: None, step: arguments.step_timeout });
+    let task = Task { subject, gated: &gated, arguments: &program_arguments, setup: &explores.setup, limits };
+    let explored = parts::finish(&task, campaign, &alone)?;
     let result = exploration::conclude(&task, &explored, sources)?;
     show(arguments, &result, &explored, sources);
     Ok(result)

@@ -9,6 +9,7 @@ mod bad_input;
 mod blocks;
 mod compare;
 mod litmus;
+mod parts;
 mod primitives;
 mod races;
 mod sandbox;

@@ -351,10 +351,10 @@ impl Campaign {
         Setup { shared: self.shared.clone(), sequel: Sequel::Simplify, replay, ..self.subject.setup.clone() }
     }
 
-    /// Memory that is known to be shared.
+    /// What it is an exploration of.
     #[must_use]
-    pub fn shared(&self) -> &[Range] {
-        &self.shared
+    pub fn subject(&self) -> &Subject {
+        &self.subject
     }
 
     /// What has come of it so far.

@@ -61,7 +61,7 @@ pub enum Unusable {
         line: usize,
     },
     /// Of another build of the program.
-    #[error("it explores another build of the program")]
+    #[error("it explores another build of the program, or was made by another atomfix")]
     OtherBuild,
     /// Of other arguments of the program.
     #[error("it explores the program with other arguments: {there}")]

@@ -1,6 +1,6 @@
 //! All parts as one result: what each says, in the order of parts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::string::String;
 use std::time::Duration;
 use std::vec::Vec;
@@ -66,6 +66,8 @@ fn add(total: &mut Explored, part: &Explored) {
             None => total.found.outcomes.push(outcome.clone()),
         }
     }
+    let interleaved: BTreeSet<_> = total.found.interleaved.drain(..).chain(part.found.interleaved.iter().copied()).collect();
+    total.found.interleaved.extend(interleaved);
     total.found.limited |= part.found.limited;
     for remark in &part.found.remarks {
         if !total.found.remarks.contains(remark) {

@@ -275,6 +275,9 @@ impl Found {
         for Outcome { identity, count, text: shown } in &self.outcomes {
             let _ = writeln!(text, "outcome {identity:x} {count} {}", escape(shown));
         }
+        for Interleaved { first, remote, second } in &self.interleaved {
+            let _ = writeln!(text, "interleaved {first} {remote} {second}");
+        }
         for remark in &self.remarks {
             let _ = writeln!(text, "remark {}", escape(remark));
         }
@@ -398,7 +401,7 @@ mod tests {
         let mut text = failure_text(0, &failure());
         assert_eq!(Found::from_text(&text).failures, [failure()]);
         text.push_str(&minimized_text(0, &failure().steps[..1]));
-        text.push_str("critical 0 1\ncount 0 5\ncoverage up to 2 preemptions\nremark hm\nshared ff+2\nlimited yes\nleft\nt1 - - 2 - -\nend\nleft\nend\n");
+        text.push_str("critical 0 1\ncount 0 5\ncoverage up to 2 preemptions\nremark hm\ninterleaved s0000000000000001 s0000000000000002 s0000000000000003\nshared ff+2\nlimited yes\nleft\nt1 - - 2 - -\nend\nleft\nend\n");
         let found = Found::from_text(&text);
         assert_eq!((found.failures[0].count, found.failures[0].critical), (5, Some(1)));
         assert_eq!(found.failures[0].minimized.as_deref(), Some(&failure().steps[..1]));

@@ -4,6 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 use std::vec::Vec;
 
+use super::page::Note;
 use super::process::Program;
 use super::setup::{Sequel, Setup};
 use super::watch::{Ending, Explored, Limits, Pause, Progress, Watched};
@@ -55,6 +56,9 @@ pub fn run(
                 running.swap_remove(index);
             } else if let Some(explored) = watched.look()? {
                 let (id, _) = running.swap_remove(index);
+                if explored.notes & Note::RandomAddresses.bit() != 0 {
+                    return Err(io::Error::other("addresses are randomized, so that parts of an exploration do not fit together"));
+                }
                 match &explored.ending {
                     Ending::Ended => campaign.finish(&id, explored),
                     other => ending = other.clone(),
@@ -79,7 +83,7 @@ pub fn run(
     drop(running);
     save(campaign)?;
     let mut total = campaign.total();
-    total.timed_out |= limits.whole.is_some_and(|whole| begin.elapsed() >= whole);
+    total.timed_out = !campaign.is_over() && limits.whole.is_some_and(|whole| begin.elapsed() >= whole);
     total.time = begin.elapsed();
     if ending == Ending::Ended {
         simplify(program, campaign, limits, &mut total)?;

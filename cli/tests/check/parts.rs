@@ -1,0 +1,123 @@
+//! Explorations in parts: by several processes, interrupted, by several machines. The result is always the same.
+
+use serde_json::Value;
+
+use crate::sandbox::{LOST_UPDATE, Said, Sandbox};
+
+/// Threads that increment under a lock: each order of theirs is another class of schedules.
+const INCREMENTS: &str = "#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int x;
+static void *add(void *p) { pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m); return p; }
+int main(void) {
+  pthread_t t[THREADS];
+  for (int i = 0; i < THREADS; i++) pthread_create(&t[i], 0, add, 0);
+  for (int i = 0; i < THREADS; i++) pthread_join(t[i], 0);
+  return x != THREADS;
+}
+";
+
+/// The result of a command as JSON, without what takes time.
+fn result(sandbox: &Sandbox, options: &[&str]) -> (Value, Said) {
+    let said = sandbox.atomfix(&[&["check", "./app", "--json", "result.json"][..], options].concat());
+    let mut report: Value = serde_json::from_str(&sandbox.read("result.json")).unwrap_or_else(|_| panic!("{}{}", said.out, said.err));
+    for key in ["seconds", "schedules_per_second"] {
+        report["results"][0][key] = Value::Null;
+    }
+    (report, said)
+}
+
+fn increments(threads: u32) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.compile("app.c", INCREMENTS, &[&format!("-DTHREADS={threads}")]);
+    sandbox
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_processes() {
+    let sandbox = increments(6);
+    for strategy in ["dpor", "sleep"] {
+        let (expected, _) = result(&sandbox, &["--strategy", strategy, "-j", "1"]);
+        assert_eq!((&expected["results"][0]["schedules"], &expected["results"][0]["complete"]), (&720.into(), &true.into()), "{strategy}");
+        for jobs in ["2", "4"] {
+            assert_eq!(result(&sandbox, &["--strategy", strategy, "-j", jobs]).0, expected, "{strategy} -j {jobs}");
+        }
+    }
+    let sandbox = Sandbox::new();
+    sandbox.compile("app.c", LOST_UPDATE, &[]);
+    for options in [&["--strategy", "pos", "--max-schedules", "2500"][..], &["--strategy", "dfs"], &["--strategy", "pairs"]] {
+        let (expected, said) = result(&sandbox, &[options, &["-j", "1"]].concat());
+        assert_eq!(expected["results"][0]["failures"][0]["kind"], "assert", "{options:?}: {}", said.out);
+        for jobs in ["2", "4"] {
+            assert_eq!(result(&sandbox, &[options, &["-j", jobs]].concat()).0, expected, "{options:?} -j {jobs}");
+        }
+        let schedule = expected["results"][0]["failures"][0]["schedule"].as_str().expect("a path").to_owned();
+        let again = sandbox.atomfix(&["replay", &schedule]);
+        assert!(again.out.contains("the same failure as recorded"), "{options:?}: {}{}", again.out, again.err);
+    }
+}
+
+#[test]
+fn an_interrupted_exploration_goes_on_where_it_was() {
+    let sandbox = increments(6);
+    let options = ["--strategy", "sleep", "--checkpoint", "kept"];
+    let (expected, _) = result(&sandbox, &["--strategy", "sleep", "-j", "1"]);
+    let (broken_off, _) = result(&sandbox, &[&options[..], &["--timeout", "0.05"]].concat());
+    assert_eq!(broken_off["results"][0]["complete"], false);
+    assert_eq!(result(&sandbox, &options).0, expected);
+    // What is done is not done again.
+    assert_eq!(result(&sandbox, &[&options[..], &["--timeout", "0"]].concat()).0, expected);
+
+    let other = sandbox.atomfix(&["check", "./app", "--strategy", "dpor", "--checkpoint", "kept"]);
+    assert_eq!(other.code, 2);
+    assert!(other.err.contains("kept: it explores with other options: `strategy sleep`, not `strategy dpor`"), "{}", other.err);
+    let bytes = std::fs::read(sandbox.path("kept")).expect("the checkpoint");
+    sandbox.write("kept", &bytes[..bytes.len() / 2]);
+    let damaged = sandbox.atomfix(&["check", "./app", "--strategy", "sleep", "--checkpoint", "kept"]);
+    assert_eq!(damaged.code, 2);
+    assert!(damaged.err.contains("kept: it is truncated"), "{}", damaged.err);
+    sandbox.write("kept", &bytes);
+    sandbox.compile("app.c", &INCREMENTS.replace("x++", "x += 1 + 0 * THREADS, x += 0"), &["-DTHREADS=6"]);
+    let rebuilt = sandbox.atomfix(&["check", "./app", "--strategy", "sleep", "--checkpoint", "kept"]);
+    assert_eq!(rebuilt.code, 2);
+    assert!(rebuilt.err.contains("kept: it explores another build of the program"), "{}", rebuilt.err);
+}
+
+#[test]
+fn shards_joined_are_the_whole() {
+    let sandbox = increments(6);
+    let shard = |index: u32, strategy: &str| {
+        let (shard, file) = (format!("{index}/3"), format!("{strategy}-{index}"));
+        let said = sandbox.atomfix(&["check", "./app", "--strategy", strategy, "--shard", &shard, "--checkpoint", &file]);
+        assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+        file
+    };
+    for strategy in ["sleep", "random"] {
+        let (expected, _) = result(&sandbox, &["--strategy", strategy, "-j", "1"]);
+        let files: Vec<String> = (1..=3).map(|index| shard(index, strategy)).collect();
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        assert_eq!(result(&sandbox, &[&["--merge"], &files[..]].concat()).0, expected, "{strategy}");
+    }
+    for (files, why) in [
+        (&["sleep-1", "sleep-3"][..], "there is no file of shard 2/3"),
+        (&["sleep-1", "random-2", "sleep-3"], "random-2: it explores with other options"),
+        (&["sleep-1", "sleep-1", "sleep-3"], "sleep-1: it explores shard 1/3, as another file does"),
+        (&["app.c"], "app.c: it is not a file of atomfix"),
+    ] {
+        let said = sandbox.atomfix(&[&["check", "./app", "--merge"], files].concat());
+        assert_eq!(said.code, 2, "{files:?}: {}{}", said.out, said.err);
+        assert!(said.err.contains(why), "{files:?}: {}", said.err);
+    }
+    for (options, why) in [
+        (&["--shard", "4/3", "--checkpoint", "x"][..], "there are shards 1 to 3"),
+        (&["--shard", "0/3", "--checkpoint", "x"], "there are shards 1 to 3"),
+        (&["--shard", "1", "--checkpoint", "x"], "not of the form I/N"),
+        (&["--shard", "1/3"], "--checkpoint"),
+        (&["--shard", "1/3", "--checkpoint", "x", "--strategy", "pairs"], "pairs is not divided"),
+        (&["-j", "0"], "0 is not in 1..=1024"),
+    ] {
+        let said = sandbox.atomfix(&[&["check", "./app"], options].concat());
+        assert_eq!(said.code, 2, "{options:?}: {}{}", said.out, said.err);
+        assert!(said.err.contains(why), "{options:?}: {}", said.err);
+    }
+}

@@ -52,6 +52,23 @@ fn fields_of_classes_have_their_scopes_and_bases() {
         "namespace ns { struct Base { long id; }; struct Queue : Base { int head; static int made; }; } int f(ns::Queue *q) { return q->head + q->id; }",
         &["ns::Base::+0 = ns::Base.id", "ns::Queue::+8 = ns::Queue.head"],
     );
+    check(
+        "c++",
+        "namespace { struct Hidden { int a, b; }; } int f(void *p) { return static_cast<Hidden *>(p)->b; }",
+        &["(anonymous namespace)::Hidden::+4 = (anonymous namespace)::Hidden.b"],
+    );
+}
+
+#[test]
+fn a_field_of_a_template_has_the_name_on_which_all_instances_agree() {
+    let source = |field: &str| {
+        format!(
+            "template <class T> struct Box {{ T *at; T {field}; }}; template <> struct Box<long> {{ long *at; long size; }};\n\
+             long f(Box<int> *p, Box<long> *q) {{ return (long)p->at + p->{field} + q->size; }}"
+        )
+    };
+    check("c++", &source("size"), &["Box::+0 = Box.at", "Box::+8 = Box.size"]);
+    check("c++", &source("many"), &["Box::+0 = Box.at", "Box::+8 = Box::+8"]);
 }
 
 #[test]

@@ -91,11 +91,15 @@ std::string path(const DIType *type, uint64_t bits, bool inMember) {
   }
 }
 
+/// A type's name as LLVM's types have it: with its scopes, without template arguments.
 std::string scoped(const DIScope *scope, StringRef name) {
-  std::string qualified = name.str();
-  for (; scope; scope = scope->getScope())
-    if (isa<DINamespace>(scope) || isa<DICompositeType>(scope))
-      qualified = scope->getName().str() + "::" + qualified;
+  std::string qualified = name.substr(0, name.find('<')).str();
+  for (; scope; scope = scope->getScope()) {
+    bool isNamespace = isa<DINamespace>(scope);
+    StringRef outer = isNamespace && scope->getName().empty() ? "(anonymous namespace)" : scope->getName();
+    if (isNamespace || isa<DICompositeType>(scope))
+      qualified = outer.substr(0, outer.find('<')).str() + "::" + qualified;
+  }
   return qualified;
 }
 
@@ -105,16 +109,13 @@ char *copy(const std::string &text) { return text.empty() ? nullptr : strdup(tex
 
 extern "C" {
 
-/// The records that a module's debug information describes, by the name of their LLVM type; null where two of one name differ in size.
+/// The records that a module's debug information describes, by the name of their LLVM type: the instances of a template have one name.
 struct AtomfixRecords {
-  StringMap<const DICompositeType *> named;
+  StringMap<SmallVector<const DICompositeType *, 1>> named;
 
   void add(const std::string &name, const DICompositeType *record) {
-    if (record->isForwardDecl())
-      return;
-    auto [entry, isNew] = named.try_emplace(name, record);
-    if (!isNew && entry->second && entry->second->getSizeInBits() != record->getSizeInBits())
-      entry->second = nullptr;
+    if (!record->isForwardDecl())
+      named[name].push_back(record);
   }
 };
 
@@ -139,10 +140,20 @@ AtomfixRecords *atomfix_records(LLVMModuleRef module) {
 
 void atomfix_records_free(AtomfixRecords *records) { delete records; }
 
-/// What follows a record's name for the bytes at an offset (`.lock`, `.slots[].next`), to be freed; null when nothing is known.
+/// What follows a record's name for the bytes at an offset (`.lock`, `.slots[].next`), to be freed; null when nothing is known, or
+/// records of that name disagree.
 char *atomfix_field_path(const AtomfixRecords *records, const char *name, size_t size, uint64_t offset) {
-  const DICompositeType *record = records->named.lookup(StringRef(name, size));
-  return record ? copy(path(record, offset * 8, /*inMember=*/false)) : nullptr;
+  std::string agreed;
+  auto found = records->named.find(StringRef(name, size));
+  if (found == records->named.end())
+    return nullptr;
+  for (const DICompositeType *record : found->second) {
+    std::string one = path(record, offset * 8, /*inMember=*/false);
+    if (!agreed.empty() && one != agreed)
+      return nullptr;
+    agreed = std::move(one);
+  }
+  return copy(agreed);
 }
 
 /// The same for a global variable.

@@ -1,6 +1,7 @@
 //! Names of fields and elements from debug information (`fields.cpp`).
 //!
-//! Not here: records without debug information, instances of C++ templates (their LLVM types lack the arguments); they have no names.
+//! Not here: records without debug information, which have no names; template arguments, which LLVM's types lack (what all instances of
+//! a template call a field counts).
 
 use std::ffi::c_char;
 use std::ptr::NonNull;

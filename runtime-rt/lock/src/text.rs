@@ -1,4 +1,5 @@
-//! Lines for people, put together in a fixed buffer and written in one call. No formatting machinery: strings and numbers.
+//! Lines for people, put together in a fixed buffer and written in one call. No formatting machinery: strings and numbers. Not inlined:
+//! it is rare, and every program carries it.
 
 use core::ffi::c_int;
 
@@ -11,12 +12,14 @@ pub struct Line {
 
 impl Line {
     /// A line that says whose it is.
+    #[inline(never)]
     #[must_use]
     pub fn new() -> Self {
         Self { bytes: [0; 512], used: 0 }.text(b"atomfix: ")
     }
 
     /// Adds a string.
+    #[inline(never)]
     #[must_use]
     pub fn text(mut self, text: &[u8]) -> Self {
         let room = self.bytes.get_mut(self.used..).unwrap_or_default();
@@ -31,6 +34,7 @@ impl Line {
     }
 
     /// Adds a number.
+    #[inline(never)]
     #[must_use]
     pub fn number(self, number: u64) -> Self {
         let mut digits = [0_u8; 20];
@@ -48,6 +52,7 @@ impl Line {
     }
 
     /// Ends it and writes it. A failure to write has nobody to be told to.
+    #[inline(never)]
     pub fn write(self, descriptor: c_int) {
         let Self { mut bytes, used } = self;
         if let Some(end) = bytes.get_mut(used) {

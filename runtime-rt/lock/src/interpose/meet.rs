@@ -6,35 +6,50 @@ use super::next::{Next, interpose, interpose_blocking};
 use super::{begin_blocking, end_blocking, holds_something, keeping_errno};
 use crate::protocol::graph::Blocked;
 
-interpose! {
-    /// Takes one from a semaphore.
-    fn sem_wait(semaphore: *mut libc::sem_t) -> c_int,
-    Next::new(c"sem_wait"),
-    |original| {
-        // SAFETY: the caller's semaphore, and a call that does not wait.
-        if holds_something() && keeping_errno(|| unsafe { libc::sem_trywait(semaphore) }) == 0 {
-            return 0;
+/// Whether the call may wait: a semaphore with a count left is taken by the question itself.
+///
+/// # Safety
+/// `semaphore` is a semaphore.
+unsafe fn is_taken(semaphore: *mut libc::sem_t) -> bool {
+    // SAFETY: the caller's semaphore, and a call that does not wait.
+    holds_something() && keeping_errno(|| unsafe { libc::sem_trywait(semaphore) }) == 0
+}
+
+/// Defines a function that takes one from a semaphore.
+macro_rules! interpose_semaphore {
+    ($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),*), $symbol:literal) => {
+        interpose! {
+            $(#[$doc])*
+            fn $name(semaphore: *mut libc::sem_t $(, $argument: $type)*) -> c_int,
+            Next::new($symbol),
+            |original| {
+                // SAFETY: the caller's semaphore.
+                if unsafe { is_taken(semaphore) } {
+                    return 0;
+                }
+                let blocking = begin_blocking(Some(Blocked::Meet));
+                // SAFETY: the caller's duty, passed on.
+                let result = unsafe { original(semaphore $(, $argument)*) };
+                end_blocking(blocking);
+                result
+            }
         }
-        let blocking = begin_blocking(Some(Blocked::Meet));
-        // SAFETY: the caller's duty, passed on.
-        let result = unsafe { original(semaphore) };
-        end_blocking(blocking);
-        result
-    }
+    };
 }
 
-interpose_blocking! {
+interpose_semaphore! {
+    /// Takes one from a semaphore.
+    fn sem_wait(), c"sem_wait"
+}
+
+interpose_semaphore! {
     /// Takes one from a semaphore, or gives up at a time.
-    fn sem_timedwait(semaphore: usize, until: usize) -> c_int,
-    Next::new(c"sem_timedwait"),
-    Some(Blocked::Meet)
+    fn sem_timedwait(until: usize), c"sem_timedwait"
 }
 
-interpose_blocking! {
+interpose_semaphore! {
     /// Takes one from a semaphore, or gives up at a time on a clock.
-    fn sem_clockwait(semaphore: usize, clock: c_int, until: usize) -> c_int,
-    Next::new(c"sem_clockwait"),
-    Some(Blocked::Meet)
+    fn sem_clockwait(clock: c_int, until: usize), c"sem_clockwait"
 }
 
 interpose_blocking! {

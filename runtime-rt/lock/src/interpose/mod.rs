@@ -13,6 +13,7 @@ pub mod condition;
 pub mod ipc;
 pub mod join;
 pub mod meet;
+pub mod open;
 pub mod poll;
 pub mod raw;
 pub mod sleep;

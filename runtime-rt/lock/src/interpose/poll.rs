@@ -1,6 +1,6 @@
 //! Waiting for events on descriptors, for processes, and for name servers. With a time-out of zero these calls only ask.
 
-use core::ffi::c_int;
+use core::ffi::{c_int, c_uint};
 
 use super::next::{Next, interpose_blocking};
 use crate::protocol::graph::Blocked;
@@ -137,4 +137,47 @@ interpose_blocking! {
     fn getaddrinfo(node: usize, service: usize, hints: usize, result: usize) -> c_int,
     Next::new(c"getaddrinfo"),
     POLL
+}
+
+interpose_blocking! {
+    /// Asks name servers for a name.
+    fn getnameinfo(address: usize, length: c_uint, host: usize, room: c_uint, service: usize, space: c_uint, flags: c_int) -> c_int,
+    Next::new(c"getnameinfo"),
+    POLL
+}
+
+interpose_blocking! {
+    /// Asks name servers, as of old.
+    fn gethostbyname(name: usize) -> usize,
+    Next::new(c"gethostbyname"),
+    POLL
+}
+
+interpose_blocking! {
+    /// Asks name servers, as of old, into the caller's memory.
+    fn gethostbyname_r(name: usize, entry: usize, buffer: usize, size: usize, result: usize, error: usize) -> c_int,
+    Next::new(c"gethostbyname_r"),
+    POLL
+}
+
+interpose_blocking! {
+    /// Asks name servers for a name, as of old.
+    fn gethostbyaddr(address: usize, length: c_uint, kind: c_int) -> usize,
+    Next::new(c"gethostbyaddr"),
+    POLL
+}
+
+interpose_blocking! {
+    /// Waits for a child process, or asks, and says what it used.
+    fn wait3(status: usize, options: c_int, usage: usize) -> libc::pid_t,
+    Next::new(c"wait3"),
+    if options & libc::WNOHANG == 0 { POLL } else { None }
+}
+
+interpose_blocking! {
+    /// Waits for one of several asynchronous operations.
+    fn aio_suspend(list: usize, count: c_int, timeout: *const [libc::c_long; 2]) -> c_int,
+    Next::new(c"aio_suspend"),
+    // SAFETY: the caller's time-out.
+    unsafe { until(timeout) }
 }

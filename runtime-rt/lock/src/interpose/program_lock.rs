@@ -89,6 +89,18 @@ interpose_lock! {
     c"pthread_rwlock_timedwrlock", c"pthread_rwlock_trywrlock", Blocked::Rwlock, owning
 }
 
+interpose_lock! {
+    /// Takes a reader-writer lock for reading, or gives up at a time on a clock.
+    fn pthread_rwlock_clockrdlock(lock: usize, clock: c_int, until: usize),
+    c"pthread_rwlock_clockrdlock", c"pthread_rwlock_tryrdlock", Blocked::Rwlock, reading
+}
+
+interpose_lock! {
+    /// Takes a reader-writer lock for writing, or gives up at a time on a clock.
+    fn pthread_rwlock_clockwrlock(lock: usize, clock: c_int, until: usize),
+    c"pthread_rwlock_clockwrlock", c"pthread_rwlock_trywrlock", Blocked::Rwlock, owning
+}
+
 interpose! {
     /// Takes a reader-writer lock for reading, if that is possible at once.
     fn pthread_rwlock_tryrdlock(lock: usize) -> c_int,

@@ -48,6 +48,13 @@ interpose_blocking! {
 }
 
 interpose_blocking! {
+    /// Sleeps until this signal, as of old.
+    fn __xpg_sigpause(signal: c_int) -> c_int,
+    Next::new(c"__xpg_sigpause"),
+    Some(Blocked::Sleep)
+}
+
+interpose_blocking! {
     /// Takes a signal.
     fn sigwait(set: usize, signal: usize) -> c_int,
     Next::new(c"sigwait"),

@@ -167,9 +167,15 @@ interpose_stdio! {
     fread_unlocked(data: usize, size: usize, count: usize, stream: Stream) -> usize, c"fread_unlocked", before_input(stream, bytes(size, count));
     __fread_chk(data: usize, room: usize, size: usize, count: usize, stream: Stream) -> usize, c"__fread_chk", before_input(stream, bytes(size, count));
 
+    __fgets_unlocked_chk(line: usize, room: usize, size: c_int, stream: Stream) -> usize, c"__fgets_unlocked_chk", before_input(stream, LINE);
+    __fread_unlocked_chk(data: usize, room: usize, size: usize, count: usize, stream: Stream) -> usize, c"__fread_unlocked_chk", before_input(stream, bytes(size, count));
+
     fputc(byte: c_int, stream: Stream) -> c_int, c"fputc", before_output(stream);
     putc(byte: c_int, stream: Stream) -> c_int, c"putc", before_output(stream);
     putchar(byte: c_int) -> c_int, c"putchar", before_output(standard(Standard::Output));
+    fputc_unlocked(byte: c_int, stream: Stream) -> c_int, c"fputc_unlocked", before_output(stream);
+    putc_unlocked(byte: c_int, stream: Stream) -> c_int, c"putc_unlocked", before_output(stream);
+    putchar_unlocked(byte: c_int) -> c_int, c"putchar_unlocked", before_output(standard(Standard::Output));
     fputs(text: usize, stream: Stream) -> c_int, c"fputs", before_output(stream);
     puts(text: usize) -> c_int, c"puts", before_output(standard(Standard::Output));
     fwrite(data: usize, size: usize, count: usize, stream: Stream) -> usize, c"fwrite", before_output(stream);

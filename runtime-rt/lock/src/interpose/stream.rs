@@ -8,6 +8,7 @@ use core::ffi::{c_int, c_short, c_uint};
 use super::next::{Next, interpose_blocking};
 use super::{holds_something, keeping_errno};
 use crate::protocol::graph::Blocked;
+use crate::sys;
 
 type Size = libc::ssize_t;
 
@@ -17,7 +18,7 @@ pub(super) const OUTPUT: c_short = libc::POLLOUT;
 
 /// Whether a call that wants this event of this descriptor may wait for a peer.
 #[inline(never)]
-fn peer(descriptor: c_int, event: c_short, flags: c_int) -> Option<Blocked> {
+pub(super) fn peer(descriptor: c_int, event: c_short, flags: c_int) -> Option<Blocked> {
     if holds_something() && (flags & libc::MSG_DONTWAIT != 0 || !keeping_errno(|| waits(descriptor, event))) {
         return None;
     }
@@ -27,18 +28,22 @@ fn peer(descriptor: c_int, event: c_short, flags: c_int) -> Option<Blocked> {
 /// Whether a connect may wait for a peer: unless the descriptor never waits, nobody can tell before.
 #[inline(never)]
 fn connecting(descriptor: c_int) -> Option<Blocked> {
+    (!holds_something() || status_flags(descriptor).is_none_or(|flags| flags & libc::O_NONBLOCK == 0)).then_some(Blocked::Stream)
+}
+
+/// A descriptor's flags; none if it is not open.
+fn status_flags(descriptor: c_int) -> Option<c_int> {
+    let arguments = [usize::try_from(descriptor).ok()?, usize::try_from(libc::F_GETFL).ok()?, 0, 0, 0, 0];
     // SAFETY: the command takes no further argument.
-    let flags = || keeping_errno(|| unsafe { libc::fcntl(descriptor, libc::F_GETFL) });
-    (!holds_something() || flags() & libc::O_NONBLOCK == 0).then_some(Blocked::Stream)
+    let flags = unsafe { sys::call::call(libc::SYS_fcntl, arguments) };
+    c_int::try_from(flags).ok().filter(|&flags| flags >= 0)
 }
 
 /// Whether the descriptor is a pipe, socket or terminal that is not ready, and is waited for.
 #[cold]
 pub(super) fn waits(descriptor: c_int, event: c_short) -> bool {
     // The question that most servers answer with no comes first: it is the only call that they pay for.
-    // SAFETY: the command takes no further argument.
-    let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
-    if flags < 0 || flags & libc::O_NONBLOCK != 0 {
+    if status_flags(descriptor).is_none_or(|flags| flags & libc::O_NONBLOCK != 0) {
         return false;
     }
     // SAFETY: all-zero is a value of this structure of integers.
@@ -51,7 +56,7 @@ pub(super) fn waits(descriptor: c_int, event: c_short) -> bool {
     let mut asked = libc::pollfd { fd: descriptor, events: event, revents: 0 };
     let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: one live entry; a time-out of zero does not wait.
-    unsafe { libc::syscall(libc::SYS_ppoll, &raw mut asked, 1, &now, 0, 0) != 1 }
+    unsafe { sys::call::call(libc::SYS_ppoll, [(&raw mut asked).addr(), 1, (&raw const now).addr(), 0, 0, 0]) != 1 }
 }
 
 interpose_blocking! {
@@ -185,6 +190,34 @@ interpose_blocking! {
     fn sendfile(to: c_int, from: c_int, offset: usize, count: usize) -> Size,
     Next::new(c"sendfile"),
     peer(to, OUTPUT, 0)
+}
+
+interpose_blocking! {
+    /// What builds with large files call for `sendfile`.
+    fn sendfile64(to: c_int, from: c_int, offset: usize, count: usize) -> Size,
+    Next::new(c"sendfile64"),
+    peer(to, OUTPUT, 0)
+}
+
+interpose_blocking! {
+    /// Copies from pipe to pipe.
+    fn tee(from: c_int, to: c_int, size: usize, flags: c_uint) -> Size,
+    Next::new(c"tee"),
+    peer(from, INPUT, 0).or_else(|| peer(to, OUTPUT, 0))
+}
+
+interpose_blocking! {
+    /// Moves memory into a pipe, or a pipe's content into memory.
+    fn vmsplice(descriptor: c_int, pieces: usize, count: usize, flags: c_uint) -> Size,
+    Next::new(c"vmsplice"),
+    peer(descriptor, OUTPUT, 0)
+}
+
+interpose_blocking! {
+    /// Waits until a terminal has sent what was written.
+    fn tcdrain(descriptor: c_int) -> c_int,
+    Next::new(c"tcdrain"),
+    Some(Blocked::Stream)
 }
 
 interpose_blocking! {

@@ -4,15 +4,18 @@
 
 use core::sync::atomic::{Ordering, compiler_fence};
 
-use super::end_blocking;
 use super::next::Next;
 use super::stdio::{Standard, Wanted, before_input, before_output, standard};
+use super::stream::{self, peer};
+use super::{begin_blocking, end_blocking};
 
 /// Where the stream of a call is.
 #[derive(Clone, Copy)]
 enum From {
     /// The first argument.
     First,
+    /// None: the first argument is a descriptor.
+    Descriptor,
     /// A standard one.
     Standard(Standard),
 }
@@ -27,14 +30,17 @@ struct Variadic {
 /// What the stubs call, with the first argument of the call that they interrupt. The address of the original.
 unsafe extern "C" fn before(function: &'static Variadic, first: *mut libc::FILE) -> usize {
     let stream = match function.stream {
-        From::First => first,
-        From::Standard(which) => standard(which),
+        From::First => Some(first),
+        From::Standard(which) => Some(standard(which)),
+        From::Descriptor => None,
     };
-    let blocking = match function.reads {
+    let blocking = match (stream, function.reads) {
         // SAFETY: the caller's stream.
-        Some(wanted) => unsafe { before_input(stream, wanted) },
+        (Some(stream), Some(wanted)) => unsafe { before_input(stream, wanted) },
         // SAFETY: as above.
-        None => unsafe { before_output(stream) },
+        (Some(stream), None) => unsafe { before_output(stream) },
+        // A C `int` fills the low half of its register.
+        (None, _) => begin_blocking(peer((first.addr() & 0x7fff_ffff).try_into().unwrap_or(0), stream::OUTPUT, 0)),
     };
     compiler_fence(Ordering::SeqCst);
     end_blocking(blocking);
@@ -151,6 +157,11 @@ variadic! {
     __isoc99_vscanf, c"__isoc99_vscanf", INPUT, LINE;
     __isoc99_vfscanf, c"__isoc99_vfscanf", From::First, LINE;
 
+    __isoc23_scanf, c"__isoc23_scanf", INPUT, LINE;
+    __isoc23_fscanf, c"__isoc23_fscanf", From::First, LINE;
+    __isoc23_vscanf, c"__isoc23_vscanf", INPUT, LINE;
+    __isoc23_vfscanf, c"__isoc23_vfscanf", From::First, LINE;
+
     printf, c"printf", OUTPUT, None;
     fprintf, c"fprintf", From::First, None;
     vprintf, c"vprintf", OUTPUT, None;
@@ -159,4 +170,8 @@ variadic! {
     __fprintf_chk, c"__fprintf_chk", From::First, None;
     __vprintf_chk, c"__vprintf_chk", OUTPUT, None;
     __vfprintf_chk, c"__vfprintf_chk", From::First, None;
+    dprintf, c"dprintf", From::Descriptor, None;
+    vdprintf, c"vdprintf", From::Descriptor, None;
+    __dprintf_chk, c"__dprintf_chk", From::Descriptor, None;
+    __vdprintf_chk, c"__vdprintf_chk", From::Descriptor, None;
 }

@@ -7,7 +7,7 @@
 static std::mutex mutex;
 static std::condition_variable condition;
 static bool ready;
-static volatile int locked;
+static volatile int locked, joining;
 int main() {
   FRAME;
   std::thread thread([] {
@@ -21,6 +21,7 @@ int main() {
       condition.notify_one();
       condition.wait(guard, [] { return !ready; });
     }
+    await(&joining);
     ACQUIRE(1, X, 3);
     RELEASE(1, 3);
   });
@@ -36,6 +37,7 @@ int main() {
     condition.notify_one();
   }
   ACQUIRE(1, X, 4);
+  raise_flag(&joining);
   thread.join();
   RELEASE(1, 4);
   return 0;

@@ -36,6 +36,17 @@ impl fmt::Display for Atomicity {
     }
 }
 
+/// How two accesses of different threads to one address met, at least one of which writes: what could have come in another order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[repr(u32)]
+pub enum Meeting {
+    /// Both held one lock instance.
+    UnderOneLock = 1,
+    /// They held no lock in common, and no synchronization put one before the other.
+    Unordered = 2,
+}
+
 /// The mode in which an injected lock is held, weakest first.
 ///
 /// Compatibility (may two threads hold them at once?):

@@ -12,7 +12,7 @@ use core::fmt;
 
 use crate::correlation::{CorrelatedSet, Joint};
 use crate::ids::{RunId, SiteKey};
-use crate::pair::{Atomicity, Rw};
+use crate::pair::{Atomicity, Meeting, Rw};
 
 /// The runs of one program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +35,9 @@ pub struct Run {
     /// Sites that touched the same memory as another while it was one object: edges of a graph whose components belong
     /// to one variable. Smaller key first.
     pub together: BTreeSet<(SiteKey, SiteKey)>,
+    /// Sites that met on one address, at least one of them writing, where the order could have been another. Smaller key first; the worst
+    /// meeting of each two.
+    pub met: BTreeMap<(SiteKey, SiteKey), Meeting>,
     /// Sites that ran near each other, the earlier first: what correlated sets are mined from.
     pub joint: BTreeMap<(SiteKey, SiteKey), Joint>,
     /// The correlated sets that were watched, with the pairs seen on one instance, whose ends access different variables of the set.
@@ -147,6 +150,8 @@ pub struct Evidence {
     pub sites: BTreeMap<SiteKey, SiteEvidence>,
     /// Sites that belong together, as edges.
     pub together: BTreeSet<(SiteKey, SiteKey)>,
+    /// Sites that met on one address.
+    pub met: BTreeMap<(SiteKey, SiteKey), Meeting>,
     /// Sites that ran near each other.
     pub joint: BTreeMap<(SiteKey, SiteKey), Joint>,
     /// Correlated sets that were watched.
@@ -190,6 +195,9 @@ impl Profile {
                 all.sites.entry(*key).and_modify(|known| known.absorb(site)).or_insert_with(|| site.clone());
             }
             all.together.extend(run.together.iter().copied());
+            for (sites, meeting) in &run.met {
+                all.met.entry(*sites).and_modify(|known| *known = (*known).max(*meeting)).or_insert(*meeting);
+            }
             for (cause, count) in &run.dropped {
                 *all.dropped.entry(cause.clone()).or_default() += count;
             }

@@ -25,7 +25,7 @@ use core::fmt;
 
 use crate::correlation::Joint;
 use crate::ids::{RunId, SiteKey};
-use crate::pair::{Atomicity, Rw};
+use crate::pair::{Atomicity, Meeting, Rw};
 
 /// The first eight bytes.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"atomfix\0");
@@ -49,7 +49,7 @@ pub enum Section {
     Sites,
     /// `head, tail, first, second u32 (sites), seen u64, shared u64, threads u64 (a bit each, modulo 64), atomicity u32, locks u32 (set; bit 31: `PAIR_LOCKS_SHARED`), of u32 (0 one address, or 1 + correlated set), 4 unused, near u64`
     Pairs,
-    /// `site u32, site u32`
+    /// `site u32, site u32 (from bit MEETING_SHIFT on: 0, or a Meeting of the two)`
     Edges,
     /// `kind u32 (1 executable, 2 heap, 3 other, 4 made by a loop), number u32, a u64 (address, or allocating site), b u64 (offset)`
     Locks,
@@ -105,6 +105,9 @@ pub const SIZE: usize = Section::Joints.offset() + Section::Joints.entry() * Sec
 
 /// The bit of a site's kind that says that it met an access of another thread which could have come at another time.
 pub const SITE_CONCURRENT: u32 = 1 << 31;
+
+/// Where an edge's second word says how its sites met.
+pub const MEETING_SHIFT: u32 = 30;
 
 /// The bit of a pair's lock set that says that it was held on shared memory; without it, on memory of one thread.
 pub const PAIR_LOCKS_SHARED: u32 = 1 << 31;
@@ -208,6 +211,8 @@ pub struct Recording {
     pub pairs: Vec<RecordedPair>,
     /// Sites that touched the same memory, as indices.
     pub edges: Vec<(usize, usize)>,
+    /// Sites that met there, as indices.
+    pub meetings: Vec<(usize, usize, Meeting)>,
     /// Locks; sets index them.
     pub locks: Vec<RecordedLock>,
     /// Sets of locks.
@@ -389,7 +394,14 @@ pub fn decode(bytes: &(impl Bytes + ?Sized)) -> Result<Option<Recording>, BadRec
         });
     }
     for (at, f) in entries(Section::Edges) {
-        recording.edges.push((index(f.u32(0), Section::Sites, at)?, index(f.u32(4), Section::Sites, at + 4)?));
+        let (first, second) = (f.u32(0), f.u32(4) & !(!0 << MEETING_SHIFT));
+        let ends = (index(first, Section::Sites, at)?, index(second, Section::Sites, at + 4)?);
+        match f.u32(4) >> MEETING_SHIFT {
+            0 => recording.edges.push(ends),
+            1 => recording.meetings.push((ends.0, ends.1, Meeting::UnderOneLock)),
+            2 => recording.meetings.push((ends.0, ends.1, Meeting::Unordered)),
+            _ => return Err(bad(at + 4, "it holds a meeting that does not exist")),
+        }
     }
     for (at, f) in entries(Section::Locks) {
         recording.locks.push(match f.u32(0) {
@@ -474,6 +486,7 @@ mod tests {
             (pairs + 40, 3),
             (pairs + 44, 1),
             (Section::Edges.offset(), 1),
+            (Section::Edges.offset() + 4, 3 << MEETING_SHIFT),
             (Section::Joints.offset(), 1),
         ] {
             let mut bytes = sample();

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use model::correlation::{CorrelatedSet, Joint};
 use model::ids::{RunId, SiteKey};
+use model::pair::Meeting;
 use model::profile::{LockName, PairEvidence, PairKey, Run, SiteEvidence};
 use model::recording::{self, Bytes, RecordedLock, Recording};
 
@@ -96,6 +97,10 @@ pub fn run(recording: &Recording, symbols: &Symbols, sets: &[CorrelatedSet]) -> 
         together.insert(ordered(first, second));
     }
     together.retain(|(a, b)| a != b);
+    let mut met = BTreeMap::new();
+    for &(a, b, meeting) in &recording.meetings {
+        met.entry(ordered(site(a), site(b))).and_modify(|known: &mut Meeting| *known = (*known).max(meeting)).or_insert(meeting);
+    }
     let accessing = recording.sites.iter().filter_map(|site| Some((site, site.rw.filter(|_| site.seen > 0)?)));
     let sites = accessing.map(|(site, rw)| {
         let locks = site.locks.filter(|_| site.shared > 0).map(set);
@@ -106,6 +111,7 @@ pub fn run(recording: &Recording, symbols: &Symbols, sets: &[CorrelatedSet]) -> 
         sites: sites.collect(),
         pairs,
         together,
+        met,
         joint: joints(recording),
         sets: of_sets,
         dropped: recording.drops.iter().map(|&(cause, count)| (cause.text().to_owned(), count)).collect(),

@@ -30,7 +30,7 @@ pub(crate) struct Mask(pub(crate) u8);
 impl Mask {
     pub(crate) const NONE: Self = Self(0);
 
-    fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
@@ -42,7 +42,7 @@ impl Mask {
         Self(self.0 | other.0)
     }
 
-    fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
 }
@@ -145,14 +145,22 @@ pub(crate) struct Slot {
     pub(crate) since: Atomicity,
 }
 
-/// Where a slot is kept.
-#[derive(Debug)]
-pub(crate) struct SlotCell<'a>(pub(crate) &'a AtomicU64, pub(crate) &'a AtomicU32);
+impl Slot {
+    /// Its two words.
+    pub(crate) fn pack(self) -> (u64, u32) {
+        let locks = self.locks.number();
+        let access = u64::from(self.thread.0) << 8 | self.access.at.number() << 20;
+        let since = match self.since {
+            Atomicity::Exclusive => 0,
+            Atomicity::Read => 1,
+            Atomicity::None => 2,
+        };
+        let low = u64::from(self.bytes.0) | access | u64::from(locks) << 54;
+        (low, self.access.site.0 | since << SITE_BITS | locks >> LOW_LOCKS << (SITE_BITS + 2))
+    }
 
-impl SlotCell<'_> {
-    pub(crate) fn load(&self) -> Slot {
-        let low = self.0.load(Ordering::Relaxed);
-        let high = self.1.load(Ordering::Relaxed);
+    /// The slot that was packed so.
+    pub(crate) fn unpack(low: u64, high: u32) -> Self {
         let since = match high >> SITE_BITS & 3 {
             0 => Atomicity::Exclusive,
             1 => Atomicity::Read,
@@ -160,19 +168,24 @@ impl SlotCell<'_> {
         };
         let thread = ThreadNumber((low >> 8 & 0xfff) as u16);
         let locks = HeldSet::new((low >> 54) as u32 | high >> (SITE_BITS + 2) << LOW_LOCKS);
-        Slot { bytes: mask(low), thread, access: Access { site: site(u64::from(high)), at: Serial::new(low >> 20 & SERIAL) }, locks, since }
+        let access = Access { site: site(u64::from(high)), at: Serial::new(low >> 20 & SERIAL) };
+        Self { bytes: mask(low), thread, access, locks, since }
+    }
+}
+
+/// Where a slot is kept.
+#[derive(Debug)]
+pub(crate) struct SlotCell<'a>(pub(crate) &'a AtomicU64, pub(crate) &'a AtomicU32);
+
+impl SlotCell<'_> {
+    pub(crate) fn load(&self) -> Slot {
+        Slot::unpack(self.0.load(Ordering::Relaxed), self.1.load(Ordering::Relaxed))
     }
 
     pub(crate) fn store(&self, slot: Slot) {
-        let locks = slot.locks.number();
-        let low = u64::from(slot.bytes.0) | u64::from(slot.thread.0) << 8 | slot.access.at.number() << 20 | u64::from(locks) << 54;
-        let since = match slot.since {
-            Atomicity::Exclusive => 0,
-            Atomicity::Read => 1,
-            Atomicity::None => 2,
-        };
+        let (low, high) = slot.pack();
         self.0.store(low, Ordering::Relaxed);
-        self.1.store(slot.access.site.0 | since << SITE_BITS | locks >> LOW_LOCKS << (SITE_BITS + 2), Ordering::Relaxed);
+        self.1.store(high, Ordering::Relaxed);
     }
 }
 

@@ -32,6 +32,7 @@ mod observe;
 mod recorder;
 mod synchronize;
 mod watch;
+mod witness;
 
 mod mapping;
 mod table;

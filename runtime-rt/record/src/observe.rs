@@ -3,17 +3,19 @@
 
 use core::sync::atomic::Ordering;
 
-use model::pair::{Atomicity, Rw};
-use model::recording::{Drop, PAIR_LOCKS_SHARED, SITE_CONCURRENT};
+use model::pair::{Atomicity, Meeting, Rw};
+use model::recording::{Drop, MEETING_SHIFT, PAIR_LOCKS_SHARED, SITE_CONCURRENT};
 
-use crate::cell::{Access, Findings, Slot};
+use crate::cell::{Access, Findings, Mask, Slot};
 use crate::frame::End;
 use crate::hold::{Names, Protects};
 use crate::mapping::{Pair, Site};
 use crate::recorder::Recorder;
+use crate::shadow::Address;
 use crate::table::{PairIndex, SetIndex, SiteIndex, mix};
 use crate::thread::{PairEntry, Thread};
 use crate::watch::Of;
+use crate::witness::Witnesses;
 
 /// Whether two accesses by one site with one serial are two executions of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,10 @@ pub(crate) struct Observer<'a> {
     pub(crate) last: Option<(Access, Seen)>,
     /// Whether another thread has accessed the present word at a time that nothing puts before now.
     pub(crate) near: Near,
+    /// The witnesses, if this access is one of those to look at closely.
+    pub(crate) witnesses: Option<&'a Witnesses>,
+    /// The word that is accessed now, and which of its bytes.
+    pub(crate) place: (Address, Mask),
 }
 
 /// How one pair of accesses was seen.
@@ -71,13 +77,50 @@ impl Findings for Observer<'_> {
     }
 
     fn remote(&mut self, slot: &Slot) {
-        self.recorder.edge(self.thread, slot.access.site, self.now.site);
-        // Under one lock, order is by chance: the other thread could have had it first.
-        let by_chance = || self.recorder.held.meet(slot.locks, self.thread.held_set);
-        if !self.thread.clock.covers(slot.thread, slot.access.at) || by_chance() {
-            self.recorder.concurrent(slot.access.site);
-            self.recorder.concurrent(self.now.site);
+        self.recorder.edge(self.thread, slot.access.site, self.now.site, None);
+        let meeting = self.meeting(slot);
+        self.meet(slot, meeting);
+        if meeting.is_some() {
             self.near = Near::Somebody;
+        }
+        let (word, bytes) = self.place;
+        let Some(witness) = self.witnesses.and_then(|witnesses| witnesses.of(word, slot.thread)) else { return };
+        if witness.access != slot.access && witness.access.at <= slot.access.at && !witness.bytes.and(bytes).is_empty() {
+            // Where the last access came first by chance only, nothing is known of the order of earlier ones.
+            let of_witness = self.meeting(&witness).or_else(|| meeting.map(|_| Meeting::Unordered).filter(|_| self.by_chance(slot)));
+            self.meet(&witness, of_witness);
+        }
+    }
+}
+
+impl Observer<'_> {
+    /// Under one lock, order is by chance: the other thread could have had it first.
+    fn by_chance(&self, slot: &Slot) -> bool {
+        self.recorder.held.meet(slot.locks, self.thread.held_set)
+    }
+
+    /// The access that happens now, as a word would remember it.
+    pub(crate) fn slot(&self) -> Slot {
+        let (thread, locks) = (self.thread.number, self.thread.held_set);
+        Slot { bytes: self.place.1, thread, access: self.now, locks, since: Atomicity::Exclusive }
+    }
+
+    /// How another thread's access meets the one that happens now; `None`: it came before, and could not have come later.
+    fn meeting(&self, slot: &Slot) -> Option<Meeting> {
+        if self.by_chance(slot) {
+            return Some(Meeting::UnderOneLock);
+        }
+        (!self.thread.clock.covers(slot.thread, slot.access.at)).then_some(Meeting::Unordered)
+    }
+
+    fn meet(&mut self, slot: &Slot, meeting: Option<Meeting>) {
+        if meeting.is_none() {
+            return;
+        }
+        self.recorder.concurrent(slot.access.site);
+        self.recorder.concurrent(self.now.site);
+        if self.rw.writes() || self.recorder.writes(slot.access.site) {
+            self.recorder.edge(self.thread, slot.access.site, self.now.site, meeting);
         }
     }
 }
@@ -99,7 +142,7 @@ impl Recorder {
             Err(_) if of != Of::Address => return,
             Err(cause) => {
                 self.drop_count(thread, cause);
-                self.edge(thread, earlier.site, site);
+                self.edge(thread, earlier.site, site, None);
                 return;
             }
         };
@@ -157,9 +200,13 @@ impl Recorder {
         if thread.holds.is_empty() {
             return SetIndex::EMPTY;
         }
-        let earlier_writes = self.sites.get(earlier.site.0).is_some_and(|site| site.kind.load(Ordering::Relaxed) & !SITE_CONCURRENT > 1);
-        let protects = if rw.writes() || earlier_writes { Protects::Writes } else { Protects::Reads };
+        let protects = if rw.writes() || self.writes(earlier.site) { Protects::Writes } else { Protects::Reads };
         self.set(&thread.holds.names_since(earlier.at, protects))
+    }
+
+    /// Whether a site is known to write.
+    fn writes(&self, site: SiteIndex) -> bool {
+        self.sites.get(site.0).is_some_and(|site| site.kind.load(Ordering::Relaxed) & !SITE_CONCURRENT > 1)
     }
 
     fn pair(&self, sites: [SiteIndex; 4], of: Of, locks: SetIndex) -> Option<PairIndex> {
@@ -231,14 +278,14 @@ impl Recorder {
         }
     }
 
-    /// Two sites touched the same memory.
-    fn edge(&self, thread: &mut Thread, a: SiteIndex, b: SiteIndex) {
+    /// Two sites touched the same memory, and may have met there.
+    fn edge(&self, thread: &mut Thread, a: SiteIndex, b: SiteIndex, meeting: Option<Meeting>) {
         let (a, b) = (a.min(b), a.max(b));
-        if a == b || !thread.is_new_edge(a, b) {
+        let ends = [a.0, b.0 | meeting.map_or(0, |meeting| meeting as u32) << MEETING_SHIFT];
+        if (a == b && meeting.is_none()) || !thread.is_new_edge(ends) {
             return;
         }
-        let hash = mix(u64::from(a.0) << 32 | u64::from(b.0));
-        let ends = [a.0, b.0];
+        let hash = mix(u64::from(ends[0]) << 32 | u64::from(ends[1]));
         let entry = self.edges.intern(
             hash,
             |edge| edge.0.iter().zip(ends).all(|(stored, end)| stored.load(Ordering::Relaxed) == end),

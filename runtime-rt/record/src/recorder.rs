@@ -20,6 +20,10 @@ use crate::shadow::{Address, Held, Public, Shadow};
 use crate::table::{LockIndex, SetIndex, SiteIndex, Table, mix};
 use crate::thread::{Region, SiteEntry, Tally, Thread};
 use crate::watch::Watch;
+use crate::witness::Witnesses;
+
+/// Bytes of a range whose words are looked at closely.
+const LONGEST_WITNESSED: u64 = 256;
 
 /// One process's recording in the making.
 #[derive(Debug)]
@@ -36,6 +40,7 @@ pub(crate) struct Recorder {
     pub(crate) shadow: Shadow,
     pub(crate) order: Order,
     pub(crate) held: HeldSets,
+    pub(crate) witnesses: Witnesses,
     pub(crate) made: Made,
     pub(crate) pace: &'static Pace,
     /// The executable's data, in which locks have names.
@@ -60,6 +65,7 @@ impl Recorder {
             shadow: Shadow::new()?,
             order: Order::new()?,
             held: HeldSets::new()?,
+            witnesses: Witnesses::new()?,
             made: Made::new()?,
             pace,
             executable,
@@ -105,7 +111,10 @@ impl Recorder {
             return None;
         }
         let now = Access { site, at: thread.frames.now() };
-        let mut observer = Observer { recorder: self, thread, now, rw, repeats: Repeats::Instruction, last: None, near: Near::Nobody };
+        let witnesses = thread.site_entry(key).seen.is_sampled().then_some(&self.witnesses);
+        let place = (address, Mask::NONE);
+        let mut observer =
+            Observer { recorder: self, thread, now, rw, repeats: Repeats::Instruction, last: None, near: Near::Nobody, witnesses, place };
         let first_line = size.min(64 - address.0 % 64);
         let mut shared = false;
         if size > first_line {
@@ -158,7 +167,10 @@ impl Recorder {
         let continued = thread.range.take().filter(|read| rw.writes() && read.site == site);
         let now = continued.unwrap_or_else(|| Access { site, at: thread.frames.tick() });
         thread.range = Some(now).filter(|_| !rw.writes());
-        let mut observer = Observer { recorder: self, thread, now, rw, repeats: Repeats::LibraryCall, last: None, near: Near::Nobody };
+        let witnesses = (length <= LONGEST_WITNESSED && thread.site_entry(key).seen.is_sampled()).then_some(&self.witnesses);
+        let place = (address, Mask::NONE);
+        let mut observer =
+            Observer { recorder: self, thread, now, rw, repeats: Repeats::LibraryCall, last: None, near: Near::Nobody, witnesses, place };
         let length = usize::try_from(length.min(RANGE_LIMIT)).unwrap_or(usize::MAX);
         if self.lines(&mut observer, public, address, length) {
             self.shared_access(thread, key, rw);
@@ -212,6 +224,7 @@ impl Recorder {
                 self.forget_dead_object(observer.thread, held, at);
             }
             observer.near = Near::Nobody;
+            observer.place = (at, bytes);
             let room = match held {
                 Held::Owned(block) => {
                     let now = observer.now;
@@ -229,6 +242,9 @@ impl Recorder {
             };
             if room == Room::Full {
                 self.drop_count(observer.thread, Drop::WordFull);
+            }
+            if let Some(witnesses) = observer.witnesses {
+                witnesses.consider(at, observer.slot());
             }
             at.0 += count;
             left -= count;

@@ -534,6 +534,43 @@ fn a_lock_held_at_an_access_orders_nothing() {
     check_concurrent("1 lock l; 1 write x a; 1 unlock l; 2 lock l; 2 write x b; 2 unlock l", &["a", "b"]);
 }
 
+/// Plays a trace and compares which sites met how.
+#[track_caller]
+fn check_met(trace: &str, expected: &[&str]) {
+    let (recording, names) = play(trace);
+    let name = |site: usize| names.sites[&recording.sites[site].key.0].as_str();
+    let met: BTreeSet<String> = recording.meetings.iter().map(|&(a, b, how)| format!("{} {} {how:?}", name(a), name(b))).collect();
+    assert_eq!(met.iter().map(String::as_str).collect::<Vec<_>>(), expected, "{trace}");
+}
+
+#[test]
+fn sites_meet_under_one_lock_or_in_no_order() {
+    check_met("1 lock l; 1 write x a; 1 unlock l; 2 lock l; 2 read x b; 2 unlock l", &["a b UnderOneLock"]);
+    check_met("1 lock l; 1 write x a; 1 unlock l; 2 read x b", &["a b Unordered"]);
+    check_met("1 lock l; 1 write x a; 1 unlock l; 2 lock k; 2 write x a; 2 unlock k", &["a a Unordered"]);
+    // Two reads, or one after the other.
+    check_met("1 read x a; 2 read x b", &[]);
+    check_met("1 write x a; 1 post s; 2 await s; 2 write x b", &[]);
+}
+
+#[test]
+fn whoever_meets_the_last_access_meets_earlier_ones_too() {
+    let trace = |last: &str, other: &str| -> String {
+        (0..60)
+            .map(|n| {
+                format!("1 read x{n} a; 1 write x{n} b; {};{};", last.replace('*', &n.to_string()), other.replace('*', &n.to_string()))
+            })
+            .collect()
+    };
+    let met = ["a d Unordered", "b d Unordered", "c d Unordered"];
+    check_met(&trace("1 read x* c", "2 write x* d"), &met);
+    // The last access came first by chance, so nothing says that the others must.
+    let met = ["a d Unordered", "b d Unordered", "c d UnderOneLock"];
+    check_met(&trace("1 lock l; 1 read x* c; 1 unlock l", "2 lock l; 2 write x* d; 2 unlock l"), &met);
+    // Handed over.
+    check_met(&trace("1 read x* c; 1 post s*", "2 await s*; 2 write x* d"), &[]);
+}
+
 #[test]
 fn what_is_not_locked_before_memory_is_shared_does_not_count() {
     let locked = |thread| format!("{thread} lock l; {thread} read x a; {thread} write x b; {thread} unlock l");

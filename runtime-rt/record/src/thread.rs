@@ -214,8 +214,8 @@ impl Thread {
     }
 
     /// Whether this edge was not just emitted.
-    pub(crate) fn is_new_edge(&mut self, a: SiteIndex, b: SiteIndex) -> bool {
-        let edge = u64::from(a.0) << 32 | u64::from(b.0);
+    pub(crate) fn is_new_edge(&mut self, [a, b]: [u32; 2]) -> bool {
+        let edge = u64::from(a) << 32 | u64::from(b);
         let known = &mut self.edges[place(mix(edge), EDGES)];
         // Site 0 with itself would look like a free entry, and is no edge.
         core::mem::replace(known, edge) != edge

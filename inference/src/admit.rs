@@ -21,6 +21,7 @@ use crate::access::Accesses;
 use crate::correlate::Correlated;
 use crate::exposure::Exposure;
 use crate::flow::Flow;
+use crate::meeting::Meetings;
 use crate::pipeline::{Config, Reads};
 use crate::sets::Set;
 use crate::summary::{Calls, Summary, Writing, waits};
@@ -152,9 +153,10 @@ pub fn admit(facts: &Facts<'_>, config: &Config) -> Admission {
         let ends = (site_text(facts, key.head), site_text(facts, key.tail));
         admission.refused.push(refusal(facts, None, ends, evidence.seen, "its ends are not in one function"));
     }
+    let meetings = Meetings::of(facts.evidence, facts.variables, |locks| trusted(facts, locks));
     let mut writing = Writing::of(facts.program, facts.calls, facts.accesses);
     for (place, group) in groups {
-        sort_group(facts, config, place, &group, &common, &mut writing, &mut admission);
+        sort_group(facts, config, place, &group, &meetings, &mut writing, &mut admission);
     }
     refuse_spins(facts, &mut writing, &mut admission);
     admission.refused.sort();
@@ -167,7 +169,7 @@ fn sort_group(
     config: &Config,
     place: Place,
     group: &Group,
-    common: &BTreeMap<VariableId, BTreeSet<LockName>>,
+    meetings: &Meetings<'_>,
     writing: &mut Writing<'_>,
     admission: &mut Admission,
 ) {
@@ -177,8 +179,11 @@ fn sort_group(
         admission.interleaved += 1;
         return;
     }
-    let locks = trusted(facts, &evidence.locks);
-    if common.get(&variable).is_some_and(|common| !common.is_disjoint(&locks)) {
+    let held = trusted(facts, &evidence.locks);
+    let keep_out = |kept: Atomicity| meetings.keep_out(variable, &group.accesses, &held, kept);
+    let mut weakened =
+        || region(facts, place).is_ok_and(|interior| kept(facts, config, writing, place, &interior, evidence.atomicity) == Atomicity::Read);
+    if !held.is_empty() && (keep_out(evidence.atomicity) || (weakened() && keep_out(Atomicity::Read))) {
         admission.guaranteed += 1;
         return;
     }
@@ -220,16 +225,17 @@ fn sort_group(
     }
 }
 
-/// What is to be kept of a pair: of reads alone, less than was seen, if so configured.
+/// What is to be kept of a pair: less than was seen, if so configured, where nothing is written before its second end. A remote read between
+/// sees then what it would have seen before the first.
 fn kept(
     facts: &Facts<'_>,
     config: &Config,
     writing: &mut Writing<'_>,
-    (variable, function, head, tail): Place,
+    (variable, function, head, _): Place,
     interior: &Set<NodeId>,
     seen: Atomicity,
 ) -> Atomicity {
-    let mut nodes = [head, tail].into_iter().chain(interior.iter());
+    let mut nodes = [head].into_iter().chain(interior.iter());
     match config.reads {
         Reads::Shared if !nodes.any(|node| writes(facts, writing, variable, function, node)) => Atomicity::Read,
         Reads::Shared | Reads::AsSeen => seen,

@@ -19,6 +19,7 @@ pub mod reach;
 pub mod summary;
 
 pub mod exposure;
+pub mod meeting;
 
 pub mod correlate;
 

@@ -35,7 +35,7 @@ use crate::variable::Variables;
 pub struct Config {
     /// Pairs that were seen less often are refused.
     pub support: u64,
-    /// What to keep of pairs whose ends only read.
+    /// What to keep of pairs that write nothing before their second end.
     pub reads: Reads,
     /// A lock that would need more extra acquisitions than this to be free of deadlock loses its longest pairs instead.
     pub hoists: usize,
@@ -47,13 +47,13 @@ pub struct Config {
     pub optimizations: Optimizations,
 }
 
-/// What to keep of an EXCLUSIVE pair over which the variable is only read.
+/// What to keep of an EXCLUSIVE pair over which the variable is only read, up to its second end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
     /// What was seen: no remote access at all between the ends.
     AsSeen,
-    /// No remote write. A remote read between two reads changes nothing that either thread can observe, and readers that need
-    /// not exclude each other are much cheaper.
+    /// No remote write. A remote read that comes before anything is written changes nothing that either thread can observe, and readers
+    /// that need not exclude each other are much cheaper.
     Shared,
 }
 

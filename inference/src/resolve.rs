@@ -159,9 +159,13 @@ impl State<'_> {
             remove(&mut self.demands, variable);
             functions.extend(remove(&mut self.placements.spots, variable));
             let Some(pairs) = self.pairs.get(&variable) else { continue };
-            let constraints = constraints(pairs);
+            let mut constraints = constraints(pairs);
             // Where all pairs are READ, reads alone need no lock.
             let exclusive = constraints.values().flat_map(|spot| &spot.list).any(|constraint| constraint.mode == Mode::X);
+            for (&(_, own), spot) in &mut constraints {
+                let uses = || self.uses.get(&variable).into_iter().flatten();
+                spot.hasten(|tail| uses().any(|&(function, node, mode)| function == own && node == tail && mode == Mode::X));
+            }
             changed.extend(constraints.keys());
             self.placements.constraints.extend(constraints);
             for &(function, node, mode) in self.uses.get(&variable).into_iter().flatten().filter(|(.., mode)| exclusive || *mode == Mode::X)

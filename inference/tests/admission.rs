@@ -58,7 +58,19 @@ fn a_pair_in_two_critical_sections_is_not_guaranteed() {
 #[test]
 fn a_lock_that_some_access_does_without_guarantees_nothing() {
     check(
-        &format!("{TWO} pair f 1 2 X locks m\n held f 1 m\n held f 2 m\n fn g\n 1: read x -> 2\n 2: return"),
+        &format!("{TWO} pair f 1 2 X locks m\n held f 1 m\n held f 2 m\n fn g\n 1: write x -> 2\n 2: return"),
+        &["f before 1: x acquire X", "f 2->3: x release 1", "g before 1: x acquire X", "g 1->2: x release 1"],
+    );
+    // What it reads there is what it would have read before.
+    check_nothing(&format!("{TWO} pair f 1 2 X locks m\n held f 1 m\n held f 2 m\n fn g\n 1: read x -> 2\n 2: return"));
+}
+
+#[test]
+fn a_read_before_the_first_write_of_a_pair_needs_no_lock() {
+    let with_reader = |pair: &str| format!("fn f\n {pair}\n 3: return\n fn g\n 1: read x -> 2\n 2: return\n pair f 1 2 X");
+    check(&with_reader("1: read x -> 2\n 2: write x -> 3"), &["f before 1: x acquire X", "f 2->3: x release 1"]);
+    check(
+        &with_reader("1: write x -> 2\n 2: read x -> 3"),
         &["f before 1: x acquire X", "f 2->3: x release 1", "g before 1: x acquire R", "g 1->2: x release 1"],
     );
 }
@@ -167,7 +179,12 @@ fn what_nothing_writes_needs_no_lock() {
 
 #[test]
 fn a_read_region_with_a_writing_end_starts_in_update_mode() {
-    check(&format!("{TWO} pair f 1 2 R"), &["f before 1: x acquire U", "f before 2: x acquire X", "f 2->3: x release 2"]);
+    check(
+        "fn f\n 1: read x -> 2\n 2: read y -> 3\n 3: write x -> 4\n 4: return\n pair f 1 3 R",
+        &["f before 1: x acquire U", "f before 3: x acquire X", "f 3->4: x release 3"],
+    );
+    // Where the write follows at once, one operation does.
+    check(&format!("{TWO} pair f 1 2 R"), &["f before 1: x acquire X", "f 2->3: x release 1"]);
 }
 
 #[test]
@@ -228,7 +245,7 @@ fn memory_that_a_program_uses_twice_does_not_unite_its_types() {
 fn a_region_that_calls_code_nobody_knows_is_refused() {
     let region = |callee| format!("fn f\n 1: read x -> 2\n 2: call {callee} -> 3\n 3: write x -> 4\n 4: return\n pair f 1 3 X");
     check_refused(&region("compress"), "its region calls compress, which was not captured and may take any time");
-    check(&region("malloc"), &["f before 1: x acquire X", "f 3->4: x release 1"]);
+    check(&region("malloc"), &["f before 1: x acquire U", "f before 3: x acquire X", "f 3->4: x release 3"]);
 }
 
 #[test]

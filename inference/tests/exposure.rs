@@ -1,4 +1,4 @@
-//! Opportunity: pairs on memory that nobody could have interfered with get no lock.
+//! Opportunity: pairs on memory that nobody could have interfered with get no lock, nor do those that the program's locks guarantee.
 
 mod support;
 
@@ -72,4 +72,43 @@ fn a_pair_on_objects_that_only_other_code_shares_is_not_protected() {
 #[test]
 fn of_a_global_all_accesses_count_together() {
     check("ordered user 1\nordered user 2", 1);
+}
+
+const LOCKED: &str = "
+    fn user
+      1: read T.0 -> 2
+      2: write T.0 -> 3
+      3: return
+    fn other
+      1: write T.0 -> 2
+      2: return
+    fn maker
+      1: write T.0 -> 2
+      2: return
+    pair user 1 2 X locks m
+    held user 1 m
+    held user 2 m
+    held other 1 m
+    held maker 1 freelist
+";
+
+#[track_caller]
+fn check_locked(facts: &str, locks: usize) {
+    let case = parse(&format!("{LOCKED}{facts}"));
+    let inferred = inference::infer(&case.program, &case.evidence, "test", &Config::default());
+    assert_eq!(inferred.plan.locks.len(), locks, "{facts}");
+}
+
+#[test]
+fn whoever_never_met_a_pair_in_many_runs_need_not_hold_its_lock() {
+    check_locked("", 1);
+    check_locked("ran maker 1 1000", 0);
+    check_locked("ran maker 1 1000\nmet maker 1 user 2 unordered", 1);
+    check_locked("ran maker 1 1000\nmet maker 1 user 2 locked", 1);
+}
+
+#[test]
+fn locks_of_one_class_guarantee_nothing_where_no_instance_was_in_common() {
+    check_locked("ran maker 1 1000\nmet other 1 user 2 locked", 0);
+    check_locked("ran maker 1 1000\nmet other 1 user 2 unordered", 1);
 }

@@ -7,6 +7,7 @@
 //!                             `locks m` the lock instances held throughout; `seen 7`, `near 3`, `private`
 //! held foo 2 m                locks held at every execution of a site; without a line, none
 //! together foo 2 bar 3        seen on one address
+//! met foo 2 bar 3 unordered    met on one address; or `locked`, under one lock
 //! ordered foo 2               never met a concurrent access of another thread
 //! unrun foo 2                 never ran
 //! ran foo 2 500               how often it ran, instead of ten times
@@ -25,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use inference::{Config, Optimization, Optimizations, Reads};
 use model::external::{Blocking, SyncOp};
 use model::ids::{FunctionId, FunctionKey, NodeId, PointerId, SiteKey, fnv1a};
-use model::pair::{Atomicity, Rw};
+use model::pair::{Atomicity, Meeting, Rw};
 use model::pointer::Pointers;
 use model::profile::{Evidence, LockName, PairEvidence, PairKey, SiteEvidence};
 use model::program::{Access, Call, Callee, Function, Node, NodeKind, Place, Program};
@@ -121,7 +122,7 @@ pub(crate) fn parse(text: &str) -> Case {
         match words[..] {
             ["fn", name] => functions.push((name.to_owned(), BTreeMap::new(), None)),
             ["same", ref places @ ..] => same.push(places.iter().map(|text| place(text)).collect::<Vec<_>>()),
-            ["pair" | "held" | "together" | "ordered" | "unrun" | "ran", ..] => later.push(words),
+            ["pair" | "held" | "together" | "ordered" | "unrun" | "ran" | "met", ..] => later.push(words),
             _ => {
                 let (number, rest) = line.split_once(':').unwrap_or_else(|| panic!("not a line of a case: {line}"));
                 let (what, to) = rest.split_once("->").unwrap_or((rest, ""));
@@ -216,6 +217,11 @@ fn observe(words: &[&str], evidence: &mut Evidence) {
         }
         ["unrun", f, n] => {
             evidence.sites.remove(&site(f, number(n))).expect("a site that accesses memory");
+        }
+        ["met", f, n, g, m, how] => {
+            let (a, b) = (site(f, number(n)), site(g, number(m)));
+            let how = if how == "locked" { Meeting::UnderOneLock } else { Meeting::Unordered };
+            evidence.met.insert((a.min(b), a.max(b)), how);
         }
         ["together", f, n, g, m] => {
             let (a, b) = (site(f, number(n)), site(g, number(m)));

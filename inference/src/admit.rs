@@ -26,6 +26,7 @@ use crate::pipeline::{Config, Reads};
 use crate::sets::Set;
 use crate::summary::{Calls, Summary, Writing, waits};
 use crate::variable::Variables;
+use crate::weaken::weakened;
 
 /// What the phases before found, for this one to read.
 #[derive(Clone, Copy, Debug)]
@@ -119,7 +120,7 @@ pub struct Admission {
 }
 
 /// Where an observation belongs.
-type Place = (VariableId, FunctionId, NodeId, NodeId);
+pub(crate) type Place = (VariableId, FunctionId, NodeId, NodeId);
 
 impl Admission {
     /// Moves pairs to the refused ones.
@@ -155,8 +156,13 @@ pub fn admit(facts: &Facts<'_>, config: &Config) -> Admission {
     }
     let meetings = Meetings::of(facts.evidence, facts.variables, |locks| trusted(facts, locks));
     let mut writing = Writing::of(facts.program, facts.calls, facts.accesses);
+    let observed = groups.iter().map(|(&place, group)| (place, group.evidence.atomicity)).collect();
+    let weakened = match config.reads {
+        Reads::Shared => weakened(facts, &mut writing, &observed),
+        Reads::AsSeen => BTreeSet::new(),
+    };
     for (place, group) in groups {
-        sort_group(facts, config, place, &group, &meetings, &mut writing, &mut admission);
+        sort_group(facts, config, place, &group, &meetings, &weakened, &mut admission);
     }
     refuse_spins(facts, &mut writing, &mut admission);
     admission.refused.sort();
@@ -170,7 +176,7 @@ fn sort_group(
     place: Place,
     group: &Group,
     meetings: &Meetings<'_>,
-    writing: &mut Writing<'_>,
+    weakened: &BTreeSet<Place>,
     admission: &mut Admission,
 ) {
     let (variable, function, head, tail) = place;
@@ -180,10 +186,8 @@ fn sort_group(
         return;
     }
     let held = trusted(facts, &evidence.locks);
-    let keep_out = |kept: Atomicity| meetings.keep_out(variable, &group.accesses, &held, kept);
-    let mut weakened =
-        || region(facts, place).is_ok_and(|interior| kept(facts, config, writing, place, &interior, evidence.atomicity) == Atomicity::Read);
-    if !held.is_empty() && (keep_out(evidence.atomicity) || (weakened() && keep_out(Atomicity::Read))) {
+    let kept = if weakened.contains(&place) { Atomicity::Read } else { evidence.atomicity };
+    if meetings.keep_out(variable, &group.accesses, &held, kept) {
         admission.guaranteed += 1;
         return;
     }
@@ -214,7 +218,7 @@ fn sort_group(
             function,
             head,
             tail,
-            atomicity: kept(facts, config, writing, place, &interior, evidence.atomicity),
+            atomicity: kept,
             seen: evidence.seen,
             near: evidence.near,
             threads: evidence.threads,
@@ -225,25 +229,8 @@ fn sort_group(
     }
 }
 
-/// What is to be kept of a pair: less than was seen, if so configured, where nothing is written before its second end. A remote read between
-/// sees then what it would have seen before the first.
-fn kept(
-    facts: &Facts<'_>,
-    config: &Config,
-    writing: &mut Writing<'_>,
-    (variable, function, head, _): Place,
-    interior: &Set<NodeId>,
-    seen: Atomicity,
-) -> Atomicity {
-    let mut nodes = [head].into_iter().chain(interior.iter());
-    match config.reads {
-        Reads::Shared if !nodes.any(|node| writes(facts, writing, variable, function, node)) => Atomicity::Read,
-        Reads::Shared | Reads::AsSeen => seen,
-    }
-}
-
 /// Whether a node may write a variable, itself or in a call.
-fn writes(facts: &Facts<'_>, writing: &mut Writing<'_>, variable: VariableId, function: FunctionId, node: NodeId) -> bool {
+pub(crate) fn writes(facts: &Facts<'_>, writing: &mut Writing<'_>, variable: VariableId, function: FunctionId, node: NodeId) -> bool {
     let itself = facts.accesses.of_node(function, node).iter().any(|access| access.rw.writes() && access.variable == variable);
     itself || writing.any_may(facts.calls.from_node(function, node), variable)
 }

@@ -20,6 +20,7 @@ pub mod summary;
 
 pub mod exposure;
 pub mod meeting;
+pub mod weaken;
 
 pub mod correlate;
 

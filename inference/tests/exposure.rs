@@ -3,6 +3,7 @@
 mod support;
 
 use inference::Config;
+use model::pair::Atomicity;
 use support::parse;
 
 const PROGRAM: &str = "
@@ -111,4 +112,29 @@ fn whoever_never_met_a_pair_in_many_runs_need_not_hold_its_lock() {
 fn locks_of_one_class_guarantee_nothing_where_no_instance_was_in_common() {
     check_locked("ran maker 1 1000\nmet other 1 user 2 locked", 0);
     check_locked("ran maker 1 1000\nmet other 1 user 2 unordered", 1);
+}
+
+const CHAIN: &str = "
+    fn f
+      1: write x -> 2
+      2: read x -> 3
+      3: write x -> 4
+      4: return
+    fn reader
+      1: read x -> 2
+      2: return
+    pair f 2 3 X
+";
+
+#[test]
+fn what_a_region_has_written_nobody_reads_before_its_end() {
+    let kept = |facts: &str| -> Vec<Atomicity> {
+        let case = parse(&format!("{CHAIN}{facts}"));
+        let inferred = inference::infer(&case.program, &case.evidence, "test", &Config::default());
+        inferred.plan.locks.iter().flat_map(|lock| &lock.pairs).map(|pair| pair.atomicity).collect()
+    };
+    assert_eq!(kept(""), [Atomicity::Read]);
+    assert_eq!(kept("pair f 1 2 X"), [Atomicity::Exclusive, Atomicity::Exclusive]);
+    // Others were seen to read it there.
+    assert_eq!(kept("pair f 1 2 R"), [Atomicity::Read, Atomicity::Read]);
 }

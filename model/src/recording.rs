@@ -32,7 +32,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"atomfix\0");
 /// The next four.
 pub const TAG: u32 = u32::from_le_bytes(*b"reco");
 /// The version of this form.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Bytes before the first section.
 pub const HEADER: usize = 4096;
 /// Where the counts begin.

@@ -30,7 +30,7 @@ pub struct Kind {
 }
 
 /// A profile: a set of runs.
-pub const PROFILE: Kind = Kind { tag: *b"prof", version: 5 };
+pub const PROFILE: Kind = Kind { tag: *b"prof", version: 6 };
 /// An extracted program.
 pub const PROGRAM: Kind = Kind { tag: *b"prog", version: 1 };
 

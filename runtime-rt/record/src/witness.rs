@@ -69,12 +69,11 @@ impl Witnesses {
             of == word && known.thread == slot.thread
         });
         let free = || bucket.iter().find(|entry| entry.key.load(Ordering::Relaxed) == 0);
-        #[expect(clippy::cast_possible_truncation, reason = "two bits are meant")]
         let entry = match known {
             // The longer the thread goes on, the older its witness: each earlier access keeps a share.
             Some(_) if !chance.is_multiple_of(4) => return,
             Some(entry) => entry,
-            None => free().unwrap_or(&bucket[(chance >> 8) as usize % WAYS]),
+            None => free().unwrap_or(&bucket[usize::try_from(chance >> 8).unwrap_or_default() % WAYS]),
         };
         entry.store(word, slot);
     }

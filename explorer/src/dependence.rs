@@ -5,11 +5,14 @@
 //! outcomes. So what is not known to commute conflicts: events on overlapping ranges, unless both only read, or both are
 //! shared acquisitions, or both are releases of shared holds.
 //!
+//! A compare-and-swap is taken as what it would do now: one that would fail commutes with reads and with others that would fail, and
+//! neither order makes it succeed. Whatever could change its outcome writes, and so conflicts.
+//!
 //! Create, start, join and exit touch no memory: their order is by enabledness alone (a thread is there only after its
 //! creation; a join is enabled only after the exit), except that two creations compete for the next `ThreadId`.
 //! Not here: happens-before, which has these orders as edges of its own.
 
-use model::event::{Event, EventKind, Range};
+use model::event::{Comparison, Event, EventKind, Range};
 use model::pair::{Mode, Rw};
 
 /// Whether the order of two events of different threads may matter.
@@ -68,12 +71,13 @@ enum Group {
 fn class(kind: EventKind) -> Class {
     use EventKind as K;
     let group = match kind {
-        K::Access { rw: Rw::Read, .. } => Group::Reads,
+        K::Access { rw: Rw::Read, .. } | K::CompareAndSwap { finds: Comparison::Unequal, .. } => Group::Reads,
         K::ReadLock | K::TryReadLock => Group::ReadLocks,
         K::Acquire { mode: Mode::R } => Group::Shared,
         K::SemPost => Group::Posts,
         K::BarrierLeave => Group::Leaves,
         K::Access { .. }
+        | K::CompareAndSwap { finds: Comparison::Equal, .. }
         | K::Manage
         | K::Lock
         | K::TryLock
@@ -141,6 +145,12 @@ mod tests {
         check(access(0, Rw::Write), access(2, Rw::Write), true);
         check(access(0, Rw::Update), access(0, Rw::Read), true);
         check(access(0, Rw::Write), access(4, Rw::Write), false);
+        let swap = |finds| at(0, EventKind::CompareAndSwap { expected: 0, finds });
+        check(swap(Comparison::Unequal), swap(Comparison::Unequal), false);
+        check(swap(Comparison::Unequal), access(0, Rw::Read), false);
+        check(swap(Comparison::Unequal), access(0, Rw::Write), true);
+        check(swap(Comparison::Unequal), swap(Comparison::Equal), true);
+        check(swap(Comparison::Equal), access(0, Rw::Read), true);
     }
 
     #[test]

@@ -11,7 +11,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use model::event::{Event, EventKind, Range};
+use model::event::{Comparison, Event, EventKind, Range};
 use model::ids::{SiteKey, ThreadId};
 use model::pair::Rw;
 
@@ -125,7 +125,8 @@ impl Races {
             | K::BarrierLeave
             | K::OnceEnter
             | K::FutexReturn
-            | K::Access { atomic: true, rw: Rw::Read } => self.acquire(thread, object),
+            | K::Access { atomic: true, rw: Rw::Read }
+            | K::CompareAndSwap { finds: Comparison::Unequal, .. } => self.acquire(thread, object),
             K::Unlock
             | K::SemPost
             | K::BarrierArrive
@@ -137,7 +138,7 @@ impl Races {
             | K::Degrade => {
                 object.into_iter().for_each(|object| self.release(thread, object));
             }
-            K::Access { atomic: true, .. } => {
+            K::Access { atomic: true, .. } | K::CompareAndSwap { finds: Comparison::Equal, .. } => {
                 self.acquire(thread, object);
                 object.into_iter().for_each(|object| self.release(thread, object));
             }

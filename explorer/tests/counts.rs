@@ -89,6 +89,29 @@ fn fibonacci_sums_have_the_published_counts() {
 }
 
 #[test]
+fn a_compare_and_swap_that_fails_is_a_read() {
+    // GenMC, MPU2: a value is raised to 1, from 1 to 2, from 2 to 3, and looked at. Where none of the swaps finds its value, all of them read.
+    let raise = "store y 1".to_string();
+    let bodies = [raise, "cas y 2 3 r".into(), "cas y 1 2 r".into(), "load y r".into()];
+    check(&threads(&bodies), 14);
+    // GenMC, cas: of N threads that each swap 0 for something else, one succeeds.
+    for count in 2..=5 {
+        check(&threads(&(1..=count).map(|value| format!("cas x 0 {value} r")).collect::<Vec<_>>()), count);
+    }
+}
+
+#[test]
+fn swaps_behind_other_steps_have_an_execution_for_each_class() {
+    for (program, expected) in [
+        ("main: create a, create b\n a: load x r, cas x 0 1 s, load x r\n b: cas x 1 2 r, cas x 0 1 s", 5),
+        ("main: create a, create b, create c\n a: store y 1, cas x 1 2 r\n b: load y r, cas x 0 1 s\n c: cas x 2 0 r", 10),
+        ("main: create a, create b\n a: cas x 0 1 r, skip 1 unless r == 1, store x 0\n b: cas x 0 1 r, cas x 0 1 r", 4),
+    ] {
+        check(program, expected);
+    }
+}
+
+#[test]
 fn independent_threads_have_one_execution() {
     check("main: create a, create b, create c\n a: write x 1, write x 2\n b: write y 1, read y r\n c: lock m, write z 1, unlock m", 1);
 }

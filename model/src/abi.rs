@@ -71,6 +71,8 @@ pub const RECORD_RANGE: Hook = hook("__atomfix_record_range", Void, &[Pointer, U
 
 /// `access(address, size, kind, site)`: a scheduling point before an access.
 pub const GATE_ACCESS: Hook = hook("__atomfix_gate_access", Void, &[Pointer, U32, U32, U64], &[Archive::Gate]);
+/// `compare(address, size, expected, site)`: as `access`, before a compare-and-swap of at most 8 bytes that writes if it finds this value.
+pub const GATE_COMPARE: Hook = hook("__atomfix_gate_compare", Void, &[Pointer, U32, U64, U64], &[Archive::Gate]);
 /// `range(address, length, kind, site)`: as `RECORD_RANGE`, always before the call; a length known only afterwards is given as 1.
 pub const GATE_RANGE: Hook = hook("__atomfix_gate_range", Void, &[Pointer, U64, U32, U64], &[Archive::Gate]);
 /// `call(site)`: the next modelled library call of this thread stands at `site`.
@@ -94,6 +96,7 @@ pub const HOOKS: &[Hook] = &[
     RECORD_END,
     RECORD_RANGE,
     GATE_ACCESS,
+    GATE_COMPARE,
     GATE_RANGE,
     GATE_CALL,
     LOCK_ACQUIRE,

@@ -69,10 +69,18 @@ pub enum EventKind {
 
     /// Accesses memory.
     Access {
-        /// What it does. A compare-and-swap is an update until it is known to have failed.
+        /// What it does.
         rw: Rw,
         /// Whether it is an atomic instruction.
         atomic: bool,
+    },
+    /// An atomic instruction that compares memory with a value and writes only if they are equal. What others write may change the
+    /// outcome of a pending one.
+    CompareAndSwap {
+        /// What it compares with, in as many of the low bytes as the range has.
+        expected: u64,
+        /// What the comparison gives as memory is now.
+        finds: Comparison,
     },
     /// Allocates, frees, makes or destroys an object: a write to all of it.
     Manage,
@@ -159,7 +167,37 @@ pub enum EventKind {
     External,
 }
 
+/// What a compare-and-swap finds in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// What it expects: it writes.
+    Equal,
+    /// Something else: it only reads.
+    Unequal,
+}
+
+impl Comparison {
+    /// What comparing two values in this many of their low bytes gives.
+    #[must_use]
+    pub fn of(found: u64, expected: u64, bytes: u32) -> Self {
+        let mask = if bytes < 8 { (1 << (8 * bytes)) - 1 } else { u64::MAX };
+        if (found ^ expected) & mask == 0 { Self::Equal } else { Self::Unequal }
+    }
+}
+
 impl EventKind {
+    /// What an access does, and whether it is an atomic instruction; `None` for all else.
+    #[must_use]
+    #[inline]
+    pub fn access(self) -> Option<(Rw, bool)> {
+        match self {
+            Self::Access { rw, atomic } => Some((rw, atomic)),
+            Self::CompareAndSwap { finds: Comparison::Equal, .. } => Some((Rw::Update, true)),
+            Self::CompareAndSwap { finds: Comparison::Unequal, .. } => Some((Rw::Read, true)),
+            _ => None,
+        }
+    }
+
     /// Whether the thread offers the processor at this event, so that switching away before it costs nothing.
     #[must_use]
     pub fn is_yield(self) -> bool {
@@ -190,9 +228,9 @@ impl EventKind {
             Self::Access { rw: Rw::Read, atomic: false } => 5,
             Self::Access { rw: Rw::Write, atomic: false } => 6,
             Self::Access { rw: Rw::Update, atomic: false } => 7,
-            Self::Access { rw: Rw::Read, atomic: true } => 8,
+            Self::Access { rw: Rw::Read, atomic: true } | Self::CompareAndSwap { finds: Comparison::Unequal, .. } => 8,
             Self::Access { rw: Rw::Write, atomic: true } => 9,
-            Self::Access { rw: Rw::Update, atomic: true } => 10,
+            Self::Access { rw: Rw::Update, atomic: true } | Self::CompareAndSwap { finds: Comparison::Equal, .. } => 10,
             Self::Manage => 11,
             Self::Lock => 12,
             Self::TryLock => 13,

@@ -40,9 +40,13 @@ pub fn explore(atomfix: &Path, checkout: &Path, suite: Suite, count: &Count, str
     fs::write(folder.path().join("genmc.h"), include_str!("../../counts/genmc.h"))?;
     fs::write(folder.path().join("entry.c"), include_str!("../../counts/entry.c"))?;
     let run = |child: Child| child.within(folder.path()).run()?.succeeded();
-    let driver = if source.extension().is_some_and(|extension| extension == "cpp") { "c++" } else { "cc" };
+    // In C++ the renamed `main` needs the linkage of C.
+    fs::write(folder.path().join("entry.hpp"), "extern \"C\" int program_main();\n")?;
+    let is_cpp = source.extension().is_some_and(|extension| extension == "cpp");
+    let (driver, linkage) = if is_cpp { ("c++", &["-include", "entry.hpp"][..]) } else { ("cc", &[][..]) };
     let flags = count.flags.iter().map(|flag| flag.replace("./tests", &format!("{}/tests", checkout.display())));
-    let compile = Child::new(atomfix, LIMIT).args([driver, "-c", "-g", "-w", "-pthread", "-I.", "-Dmain=program_main"]).args(flags);
+    let compile = Child::new(atomfix, LIMIT).args([driver, "-c", "-g", "-w", "-pthread", "-I.", "-Dmain=program_main"]);
+    let compile = compile.args(linkage).args(flags);
     run(compile.arg(&source).args(["-o", "program.o"]))?;
     run(Child::new(atomfix, LIMIT).args(["cc", "-c", "-g", "entry.c"]))?;
     run(Child::new(atomfix, LIMIT).args(["c++", "-pthread", "program.o", "entry.o", "-o", "app"]))?;

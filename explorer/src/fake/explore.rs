@@ -66,8 +66,12 @@ pub fn execute(program: &Program, strategy: &mut dyn Strategy, pending: &mut Vec
         assert!(enabled.contains(thread), "{thread} was chosen, which is not enabled");
         let event = pending[thread.index()].expect("an enabled thread has a pending event");
         let woken = pick(&machine, program, thread, event.object, strategy);
+        let overwritten = machine.overwritten(program, thread);
         let outcome = machine.perform(program, thread, woken);
         strategy.executed(&Step { thread, event });
+        if let Some(before) = overwritten {
+            strategy.overwrote(before);
+        }
         for (lock, left) in machine.take_dropped() {
             strategy.released(thread, lock, left);
         }

@@ -46,9 +46,9 @@ pub fn program(seed: u64, flavor: Flavor) -> Program {
 /// One or a few operations that make sense together.
 fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
     let kinds = match flavor {
-        Flavor::Accesses => 5,
-        Flavor::Locks => 9,
-        Flavor::Everything => 18,
+        Flavor::Accesses => 6,
+        Flavor::Locks => 10,
+        Flavor::Everything => 19,
     };
     let pick = |random: &mut Random| random.below(2) as usize;
     let (variable, mutex, lock) = (pick(random), pick(random), pick(random));
@@ -59,22 +59,28 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
             body.push(Op::Write { variable, value, atomic: random.below(2) == 0 });
         }
         4 => body.push(Op::Add { variable, amount: 1 }),
-        5 | 6 => body.extend([Op::Lock(mutex), access(random, variable), Op::Unlock(mutex)]),
-        7 => body.extend([Op::Lock(mutex), Op::Lock(1 - mutex), Op::Unlock(mutex), Op::Unlock(1 - mutex)]),
-        8 => body.extend([
+        5 => body.push(Op::CompareAndSwap {
+            variable,
+            expected: i64::from(random.below(3)),
+            value: i64::from(random.below(3)),
+            register: pick(random),
+        }),
+        6 | 7 => body.extend([Op::Lock(mutex), access(random, variable), Op::Unlock(mutex)]),
+        8 => body.extend([Op::Lock(mutex), Op::Lock(1 - mutex), Op::Unlock(mutex), Op::Unlock(1 - mutex)]),
+        9 => body.extend([
             Op::TryLock { mutex, register: 1 },
             Op::SkipUnless { count: 2, register: 1, value: 1 },
             access(random, variable),
             Op::Unlock(mutex),
         ]),
-        9 => body.extend([Op::ReadLock(mutex), access(random, variable), Op::Unlock(mutex)]),
-        10 => {
+        10 => body.extend([Op::ReadLock(mutex), access(random, variable), Op::Unlock(mutex)]),
+        11 => {
             let timeout = (random.below(2) == 0).then_some(0);
             body.extend([Op::Lock(0), Op::Wait { condition: 0, mutex: 0, timeout }, Op::Unlock(0)]);
         }
-        11 => body.push(Op::Signal(0)),
-        12 => body.push(Op::Broadcast(0)),
-        13 => {
+        12 => body.push(Op::Signal(0)),
+        13 => body.push(Op::Broadcast(0)),
+        14 => {
             let release = if random.below(2) == 0 { Op::Release(lock) } else { Op::Drop { lock, left: None } };
             body.extend([Op::Acquire(lock, mode(random)), access(random, variable)]);
             if random.below(3) == 0 {
@@ -82,15 +88,15 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
             }
             body.push(release);
         }
-        14 => body.extend([
+        15 => body.extend([
             Op::Acquire(lock, Mode::U),
             Op::Acquire(lock, Mode::X),
             access(random, variable),
             Op::Degrade(lock),
             Op::Release(lock),
         ]),
-        15 => body.push(Op::Post(0)),
-        16 => body.push(Op::Take(0)),
+        16 => body.push(Op::Post(0)),
+        17 => body.push(Op::Take(0)),
         _ => body.push(if random.below(4) == 0 { Op::ExitProcess } else { Op::Yield }),
     }
 }

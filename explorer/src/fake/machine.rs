@@ -6,7 +6,7 @@
 use std::vec;
 use std::vec::Vec;
 
-use model::event::{Event, EventKind, Range};
+use model::event::{Comparison, Event, EventKind, Range};
 use model::ids::{ObjectId, SiteKey, ThreadId};
 use model::pair::{Mode, Rw};
 
@@ -123,6 +123,10 @@ impl Machine {
             Op::Read { variable, atomic, .. } => object(Sort::Variable, variable, EventKind::Access { rw: Rw::Read, atomic }),
             Op::Write { variable, atomic, .. } => object(Sort::Variable, variable, EventKind::Access { rw: Rw::Write, atomic }),
             Op::Add { variable, .. } => object(Sort::Variable, variable, EventKind::Access { rw: Rw::Update, atomic: true }),
+            Op::CompareAndSwap { variable, expected, .. } => {
+                let finds = if self.variables[variable] == expected { Comparison::Equal } else { Comparison::Unequal };
+                object(Sort::Variable, variable, EventKind::CompareAndSwap { expected: expected.cast_unsigned(), finds })
+            }
             Op::Lock(mutex) => object(Sort::Mutex, mutex, EventKind::Lock),
             Op::TryLock { mutex, .. } => object(Sort::Mutex, mutex, EventKind::TryLock),
             Op::ReadLock(mutex) => object(Sort::Mutex, mutex, EventKind::ReadLock),
@@ -214,6 +218,13 @@ impl Machine {
                 }
             }
             Op::Add { variable, amount } => self.variables[variable] += amount,
+            Op::CompareAndSwap { variable, expected, value, register } => {
+                let equal = self.variables[variable] == expected;
+                if equal {
+                    self.variables[variable] = value;
+                }
+                self.threads[index].registers[register] = i64::from(equal);
+            }
             Op::Lock(mutex) => self.mutexes[mutex].owner = Some(thread),
             Op::TryLock { mutex, register } => {
                 let free = self.is_free(mutex, None);
@@ -289,6 +300,17 @@ impl Machine {
         }
         self.threads[index].at += 1;
         self.settle(program, thread)
+    }
+
+    /// What is in the variable that the thread's pending event would write to.
+    #[must_use]
+    pub fn overwritten(&self, program: &Program, thread: ThreadId) -> Option<u64> {
+        match (self.threads[thread.index()].phase, self.op(program, thread)?) {
+            (Phase::Running, Op::Write { variable, .. } | Op::Add { variable, .. } | Op::CompareAndSwap { variable, .. }) => {
+                Some(self.variables[variable].cast_unsigned())
+            }
+            _ => None,
+        }
     }
 
     /// The addresses of the injected locks that the last step dropped or weakened, and what is left of the holds.

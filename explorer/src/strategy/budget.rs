@@ -47,6 +47,10 @@ impl Strategy for Budget {
         self.inner.executed(step);
     }
 
+    fn overwrote(&mut self, before: u64) {
+        self.inner.overwrote(before);
+    }
+
     fn released(&mut self, thread: ThreadId, lock: u64, left: Option<Mode>) {
         self.inner.released(thread, lock, left);
     }

@@ -12,9 +12,8 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use model::event::{Event, EventKind};
+use model::event::Event;
 use model::ids::{SiteKey, ThreadId};
-use model::pair::Rw;
 
 use super::sampler::{Draw, Sampler};
 use super::{Choice, Point, Step};
@@ -139,7 +138,7 @@ impl Wishes {
 }
 
 fn writes(event: &Event) -> bool {
-    !matches!(event.kind, EventKind::Access { rw: Rw::Read, .. })
+    event.kind.access().is_none_or(|(rw, _)| rw.writes())
 }
 
 impl Draw for Wishes {

@@ -113,6 +113,10 @@ impl Strategy for Iterative {
         self.pass.executed(step);
     }
 
+    fn overwrote(&mut self, before: u64) {
+        self.pass.overwrote(before);
+    }
+
     fn released(&mut self, thread: ThreadId, lock: u64, left: Option<Mode>) {
         self.pass.released(thread, lock, left);
     }

@@ -7,7 +7,7 @@
 //!     loop {
 //!         while an enabled thread exists: choose(point) -> Run(thread), Abandon or Diverged
 //!             the engine performs the thread's pending event, asking pick(..) where the event itself has a choice
-//!             executed(step), then released(..) for each injected lock that the step gave up on its way
+//!             executed(step), then overwrote(..) if it writes, and released(..) for each injected lock that the step gave up on its way
 //!     }
 //!     end(ending)
 //! }
@@ -215,6 +215,10 @@ pub trait Strategy {
     /// an engine may do so without a step of its own, as nobody can tell. `left` is how strongly the thread still holds it.
     /// Comes after `executed`, before what follows.
     fn released(&mut self, _thread: ThreadId, _lock: u64, _left: Option<Mode>) {}
+
+    /// The step that was just performed is a write of at most 8 bytes to memory that held this, in its low bytes. Comes after `executed`;
+    /// an engine that does not know need not say so.
+    fn overwrote(&mut self, _before: u64) {}
 
     /// The execution is over.
     fn end(&mut self, ending: &Ending<'_>);

@@ -12,7 +12,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use model::event::{Event, EventKind, KindCode};
+use model::event::{Event, KindCode};
 use model::ids::{SiteKey, ThreadId};
 use model::report::Coverage;
 
@@ -176,7 +176,7 @@ impl Pairs {
     fn make_pair(&mut self, first: Seen, second: Seen) {
         let order = if first.thread < second.thread { Order::FirstIsOlder } else { Order::SecondIsOlder };
         if self.made.len() < MOST_PAIRS && self.made.insert((first.place, second.place, order)) {
-            let accesses = [first, second].iter().all(|seen| matches!(seen.event.kind, EventKind::Access { .. }));
+            let accesses = [first, second].iter().all(|seen| seen.event.kind.access().is_some());
             let rank = if accesses { 0 } else { 1 };
             for (then, rank) in [(Then::Second, rank), (Then::First, rank + 2)] {
                 self.targets[rank].push(Target { first: (first.thread, first.place), second: (second.thread, second.place), then });

@@ -115,6 +115,10 @@ impl Strategy for Portfolio {
         self.members[self.current].strategy.executed(step);
     }
 
+    fn overwrote(&mut self, before: u64) {
+        self.members[self.current].strategy.overwrote(before);
+    }
+
     fn released(&mut self, thread: ThreadId, lock: u64, left: Option<Mode>) {
         self.members[self.current].strategy.released(thread, lock, left);
     }

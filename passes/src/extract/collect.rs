@@ -53,6 +53,8 @@ pub(crate) struct Touch<'m> {
     pub(crate) size: u32,
     pub(crate) rw: Rw,
     pub(crate) atomic: bool,
+    /// What a compare-and-swap must find to write.
+    pub(crate) expected: Option<Value<'m>>,
 }
 
 /// A call or memory intrinsic.
@@ -172,11 +174,10 @@ fn connect<'m>(body: &mut Body<'m>, first: &HashMap<Block<'m>, NodeId>) {
 /// What an instruction is as a node: nothing, or nothing for a reason.
 fn act<'m>(instruction: Instruction<'m>, privacy: &mut Privacy<'m>) -> Result<Option<Act<'m>>, Skip> {
     let value: Value<'m> = instruction.into();
-    let touch = |address: Option<Value<'m>>, accessed: Option<Value<'m>>, rw| (address, accessed.map(Value::ty), rw);
     let (address, accessed, rw) = match instruction.opcode() {
-        Opcode::LLVMLoad => touch(value.operand(0), Some(value), Rw::Read),
-        Opcode::LLVMStore => touch(value.operand(1), value.operand(0), Rw::Write),
-        Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg => touch(value.operand(0), value.operand(1), Rw::Update),
+        Opcode::LLVMLoad => (value.operand(0), Some(value), Rw::Read),
+        Opcode::LLVMStore => (value.operand(1), value.operand(0), Rw::Write),
+        Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg => (value.operand(0), value.operand(1), Rw::Update),
         Opcode::LLVMCall | Opcode::LLVMInvoke | Opcode::LLVMCallBr => return call(instruction, privacy),
         Opcode::LLVMRet => return Ok(Some(Act::Return(instruction))),
         Opcode::LLVMResume | Opcode::LLVMUnreachable | Opcode::LLVMCleanupRet => return Ok(Some(Act::Stop(instruction))),
@@ -186,8 +187,9 @@ fn act<'m>(instruction: Instruction<'m>, privacy: &mut Privacy<'m>) -> Result<Op
     if let Some(reason) = privacy.of(address) {
         return Err(reason);
     }
-    let size = u32::try_from(privacy.module().store_size(accessed)).map_err(|_| Skip::Unaddressable)?;
-    Ok(Some(Act::Access(Touch { instruction, address, size, rw, atomic: instruction.is_atomic() })))
+    let size = u32::try_from(privacy.module().store_size(accessed.ty())).map_err(|_| Skip::Unaddressable)?;
+    let expected = Some(accessed).filter(|_| instruction.opcode() == Opcode::LLVMAtomicCmpXchg);
+    Ok(Some(Act::Access(Touch { instruction, address, size, rw, atomic: instruction.is_atomic(), expected })))
 }
 
 fn call<'m>(instruction: Instruction<'m>, privacy: &mut Privacy<'m>) -> Result<Option<Act<'m>>, Skip> {

@@ -3,6 +3,7 @@
 //! | node | record | gate |
 //! |---|---|---|
 //! | access | `begin`; access; `end` | `access`; access |
+//! | compare-and-swap of at most 8 bytes | the same | `compare` with the value expected; access |
 //! | memory intrinsic, call with ranges in the table | `range` before for what is read, after for what is written | `range` before |
 //! | call of a function | `call` before, unless the callee is quiet | `call` before, unless it is defined in this module |
 //! | inline assembly | nothing | nothing |
@@ -64,6 +65,13 @@ fn kind(rw: Rw, atomic: bool) -> u32 {
 impl<'m> Context<'_, 'm> {
     fn access(&self, touch: &Touch<'m>, site: SiteKey) {
         let after = touch.instruction.next();
+        if let (Hooks::Gate, Some(expected), 1..=8) = (self.hooks, touch.expected, touch.size) {
+            self.builder.before(touch.instruction);
+            let expected = self.builder.word(expected);
+            let arguments = [touch.address, self.declared.u32(touch.size), expected, self.declared.u64(site.0)];
+            self.builder.call(self.declared.hook(&abi::GATE_COMPARE), &arguments);
+            return;
+        }
         let hook = match self.hooks {
             Hooks::Record => &abi::RECORD_BEGIN,
             Hooks::Gate => &abi::GATE_ACCESS,

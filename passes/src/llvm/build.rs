@@ -84,6 +84,15 @@ impl<'m> Builder<'m> {
         self.located(llvm!(core::LLVMBuildIntCast2(self.raw, value.raw, ty.raw, 0, c"".as_ptr())))
     }
 
+    /// A pointer, or an integer of at most 64 bits, as one of 64 bits.
+    pub(crate) fn word(&self, value: Value<'m>) -> Value<'m> {
+        let word = self.module.integer(64);
+        if value.ty().integer_bits().is_none() {
+            return self.located(llvm!(core::LLVMBuildPtrToInt(self.raw, value.raw, word.raw, c"".as_ptr())));
+        }
+        self.resize(value, word)
+    }
+
     /// A signed integer, made to fit another integer type.
     pub(crate) fn resize_signed(&self, value: Value<'m>, ty: Type<'m>) -> Value<'m> {
         self.located(llvm!(core::LLVMBuildIntCast2(self.raw, value.raw, ty.raw, 1, c"".as_ptr())))

@@ -98,6 +98,8 @@ static volatile char sink;
 void __atomfix_record_range(void *a, u64 n, u32 kind, u64 site) {
   (void)kind; (void)site; if (n == ~0ul) n = strlen(a) + 1; for (u64 i = 0; i < n; i++) sink = ((volatile char *)a)[i]; events++; }
 void __atomfix_gate_access(void *a, u32 size, u32 kind, u64 site) { (void)kind; (void)site; if (!a || !size) DIE("no address\n"); events++; }
+void __atomfix_gate_compare(void *a, u32 size, u64 expected, u64 site) {
+  (void)expected; (void)site; if (!a || !size || size > 8) DIE("no address\n"); events++; }
 void __atomfix_gate_range(void *a, u64 n, u32 kind, u64 site) {
   (void)kind; (void)site; if (n == ~0ul) n = strlen(a) + 1; if (n) sink = *(volatile char *)a; events++; }
 void __atomfix_gate_call(u64 site) { (void)site; events++; }

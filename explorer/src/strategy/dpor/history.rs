@@ -69,6 +69,8 @@ struct Taken {
     woken: ThreadSet,
     /// The injected locks that it gave up on its way.
     released: Vec<u64>,
+    /// What was in the memory that it wrote to, if we were told.
+    overwritten: Option<u64>,
 }
 
 /// What a step meant to an object.
@@ -142,6 +144,18 @@ impl History {
         object.entries.push(Entry { step: at, change, aside: true });
     }
 
+    /// Says what was in the memory that the last step wrote to.
+    pub(super) fn set_overwritten(&mut self, before: u64) {
+        if let Some(step) = self.steps.last_mut() {
+            step.overwritten = Some(before);
+        }
+    }
+
+    /// What was in the memory that a step wrote to, if we were told.
+    pub(super) fn overwritten(&self, at: usize) -> Option<u64> {
+        self.steps[at].overwritten
+    }
+
     /// The injected locks that a step gave up on its way.
     pub(super) fn released(&self, at: usize) -> &[u64] {
         &self.steps[at].released
@@ -213,7 +227,7 @@ impl History {
             object.entries.push(Entry { step: at, change, aside: false });
         }
         self.last[thread.index()] = Some(at);
-        self.steps.push(Taken { thread, event, number, previous, woken: ThreadSet::EMPTY, released: Vec::new() });
+        self.steps.push(Taken { thread, event, number, previous, woken: ThreadSet::EMPTY, released: Vec::new(), overwritten: None });
     }
 
     /// Reports the races of a step that was pending at the end.
@@ -447,7 +461,7 @@ fn granule(range: Range) -> Key {
 
 /// Where an event meets others, and as what it names the lock there, if it is one.
 fn keys(event: &Event) -> impl Iterator<Item = (Key, Option<Role>)> + use<> {
-    let memory = matches!(event.kind, EventKind::Access { .. } | EventKind::Manage);
+    let memory = event.kind.access().is_some() || event.kind == EventKind::Manage;
     let spread = event.range.filter(|_| memory).map(|range| {
         let (first, last) = (range.address >> 3, range.address.saturating_add(u64::from(range.length) - 1) >> 3);
         (first, last)

@@ -6,7 +6,7 @@
 //! sleeping thread or a planned beginning covers it. It is planned as a *wakeup sequence* at the point of the first step.
 //!
 //! In reading order: the steps of the current execution, with who comes before whom and who races (`history`), who holds
-//! which locks at any point (`holds`), the planned beginnings (`wakeup`), the search (`search`), and
+//! which locks at any point (`holds`), what a step does in the other order (`reversal`), the planned beginnings (`wakeup`), the search (`search`), and
 //! a search within a bound that shares the steps with it alone (`bounded`).
 //!
 //! Exact, with no execution abandoned, for memory accesses, mutexes, reader-writer locks, injected locks, thread creation
@@ -17,6 +17,7 @@
 mod bounded;
 mod history;
 mod holds;
+mod reversal;
 mod search;
 mod wakeup;
 mod waking;

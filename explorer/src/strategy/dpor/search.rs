@@ -9,6 +9,7 @@ use model::report::Coverage;
 
 use super::history::{History, Race, Remedy, Second};
 use super::holds::wanted;
+use super::reversal::{Reversed, reversed};
 use super::wakeup::{Branch, Insertion, Planned, Seen, insert, is_weak_initial};
 use super::waking::{waiting, wakes, woken};
 use crate::dependence::dependent;
@@ -226,6 +227,11 @@ impl Dpor {
     }
 
     fn plan_sequence(&mut self, race: &Race) -> Insertion {
+        let becomes = match reversed(&self.history, race) {
+            Reversed::Same => None,
+            Reversed::Becomes(event) => Some(event),
+            Reversed::Unknown => return Insertion::Unplannable,
+        };
         let mut kept = core::mem::take(&mut self.kept);
         self.history.independent_of(race, &mut kept);
         // Apart from the nodes that the sequence is seen through.
@@ -235,7 +241,7 @@ impl Dpor {
             Seen { thread, event, picks: &self.path.level(at).picks, released: self.history.released(at) }
         };
         let second = match &race.second {
-            Second::At(at) => step(*at),
+            Second::At(at) => Seen { event: becomes.as_ref().unwrap_or(self.history.step(*at).1), ..step(*at) },
             Second::Pending(thread, event) => Seen { thread: *thread, event, picks: &[], released: &[] },
         };
         let mut sequence: Vec<Seen<'_>> = kept.iter().map(|&at| step(at)).chain([second]).collect();
@@ -297,6 +303,12 @@ impl Strategy for Dpor {
     }
 
     fn executed(&mut self, _step: &Step) {}
+
+    fn overwrote(&mut self, before: u64) {
+        if self.history.len() == self.path.at() {
+            self.history.set_overwritten(before);
+        }
+    }
 
     fn released(&mut self, _thread: ThreadId, lock: u64, left: Option<Mode>) {
         if self.history.len() == self.path.at() {

@@ -40,6 +40,7 @@ pub(super) fn is_exit(event: &Event) -> bool {
             | K::Interrupted { .. }
             | K::LockTimeout
             | K::Access { atomic: true, .. }
+            | K::CompareAndSwap { .. }
     )
 }
 

@@ -192,7 +192,11 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
     if matches!(performed.event.kind, EventKind::WaitTimeout | EventKind::LockTimeout) {
         control::note(Note::BoundedTimeouts);
     }
+    engine.overwritten.set(None);
     let stop = if performed.event.kind == EventKind::Exit { Stop::Point } else { engine.resume(thread, performed.result) };
+    if let Some(before) = engine.overwritten.take() {
+        strategy.overwrote(before);
+    }
     let dropped = engine.model.borrow_mut().holds.take_dropped();
     for lock in dropped {
         let left = engine.model.borrow().holds.strongest(thread, lock);
@@ -268,9 +272,9 @@ fn pick(engine: &Engine, strategy: &mut dyn Strategy, threads: &[ThreadId]) -> T
 
 fn record(engine: &Engine, thread: ThreadId, event: &Event, preempts: bool) {
     let site = engine.model.borrow().threads[thread.index()].request.site;
-    let (ordinal, range) = match event.kind {
+    let (ordinal, range) = match event.kind.access() {
         // Others are to words of the engine's own.
-        EventKind::Access { .. } if site.is_some() => (Some(engine.fibers.borrow()[thread.index()].accesses.get()), event.range),
+        Some(_) if site.is_some() => (Some(engine.fibers.borrow()[thread.index()].accesses.get()), event.range),
         _ => (None, None),
     };
     engine.recorder.borrow_mut().push(Recorded { thread, kind: event.kind, site, ordinal, range, preempts });

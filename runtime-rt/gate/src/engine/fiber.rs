@@ -144,6 +144,8 @@ pub(crate) struct Engine {
     pub(crate) found_races: RefCell<Vec<Race>>,
     /// What the restore driver puts back.
     pub(crate) restorer: Restorer,
+    /// What the step that is being taken overwrites in memory, if that is a word.
+    pub(crate) overwritten: Cell<Option<u64>>,
     /// Why the fiber that ran last stopped.
     stop: RefCell<Stop>,
     /// Where the execution's random numbers have got to.
@@ -192,6 +194,7 @@ impl Engine {
             recorder: RefCell::default(),
             races: RefCell::default(),
             found_races: RefCell::default(),
+            overwritten: Cell::default(),
             restorer: Restorer::default(),
             stop: RefCell::default(),
             entropy: Cell::new(0),

@@ -39,6 +39,8 @@ pub(crate) enum Ask {
     TimedJoin { child: ThreadId, word: Range, until: Until },
     /// Touch memory.
     Access { range: Range, rw: Rw, atomic: bool },
+    /// Compare memory with a value, and swap if it is equal.
+    CompareAndSwap { range: Range, expected: u64 },
     /// Lock a mutex, spin lock, or the write side of a reader-writer lock.
     Lock { lock: Range, kind: LockKind, until: Until },
     /// Lock it if it is free.

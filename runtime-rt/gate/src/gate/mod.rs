@@ -1,12 +1,13 @@
 //! The gate: what a thread may do at a scheduling point.
 //!
 //! In reading order: synchronization objects (`lock`, `waiting`, `injected`) and where they are found (`objects`); what a
-//! thread asks for (`ask`, with `readiness` for system calls); the model of all of it (`model`), which says who is enabled (`pending`) and performs events (`perform`); which plain
+//! thread asks for (`ask`, with `readiness` for system calls and `compare` for compare-and-swaps); the model of all of it (`model`), which says who is enabled (`pending`) and performs events (`perform`); which plain
 //! accesses are scheduling points (`shadow`).
 //!
 //! All of this is plain data and functions, tested without fibers.
 
 pub(crate) mod ask;
+pub(crate) mod compare;
 pub(crate) mod injected;
 pub(crate) mod lock;
 pub(crate) mod model;

@@ -8,6 +8,7 @@ use model::ids::{ObjectId, ThreadId};
 use model::pair::Rw;
 
 use super::ask::{Ask, Until};
+use super::compare::compare;
 use super::model::{Model, Spurious};
 use super::objects::State;
 use super::readiness::Readiness;
@@ -72,6 +73,9 @@ impl Model {
             Ask::TimedJoin { word, .. } if self.is_free(thread) => (EventKind::Access { rw: Rw::Read, atomic: true }, Some(word), None),
             Ask::TimedJoin { word, .. } => (EventKind::LockTimeout, Some(word), None),
             Ask::Access { range, rw, atomic } => (EventKind::Access { rw, atomic }, Some(range), None),
+            Ask::CompareAndSwap { range, expected } => {
+                (EventKind::CompareAndSwap { expected, finds: compare(range, expected) }, Some(range), None)
+            }
             Ask::Lock { until, .. } => on(timed(until, EventKind::Lock, EventKind::TimedLock)),
             Ask::TryLock { .. } | Ask::WriteArrive { .. } => on(EventKind::TryLock),
             Ask::ReadLock { until, .. } => on(timed(until, EventKind::ReadLock, EventKind::TryReadLock)),
@@ -189,6 +193,7 @@ fn is_flexible(ask: Ask) -> bool {
     matches!(
         ask,
         Ask::Waiting { .. }
+            | Ask::CompareAndSwap { .. }
             | Ask::AwaitSignal { .. }
             | Ask::FutexReturn { .. }
             | Ask::TimedJoin { .. }

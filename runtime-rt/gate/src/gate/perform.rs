@@ -3,8 +3,9 @@
 use alloc::vec::Vec;
 
 use explorer::strategy::Pick;
-use model::event::{Event, EventKind};
+use model::event::{Comparison, Event, EventKind};
 use model::ids::{ObjectId, ThreadId};
+use model::pair::Rw;
 
 use super::ask::{Ask, Nanoseconds, Until};
 use super::model::{EPOCH, Model};
@@ -253,7 +254,8 @@ impl Model {
 fn changes_state(kind: EventKind) -> bool {
     !matches!(
         kind,
-        EventKind::Access { rw: model::pair::Rw::Read, .. }
+        EventKind::Access { rw: Rw::Read, .. }
+            | EventKind::CompareAndSwap { finds: Comparison::Unequal, .. }
             | EventKind::Lock
             | EventKind::TryLock
             | EventKind::TimedLock
@@ -381,12 +383,12 @@ mod tests {
     fn a_thread_in_a_circle_goes_on_when_another_one_has_changed_something() {
         let mut model = model();
         let access = |rw| Ask::Access { range: at(300), rw, atomic: true };
-        ask(&mut model, B, access(model::pair::Rw::Read));
+        ask(&mut model, B, access(Rw::Read));
         model.goes_in_circle(B, false);
         assert!(!model.enabled().contains(B));
-        run(&mut model, C, access(model::pair::Rw::Read));
+        run(&mut model, C, access(Rw::Read));
         assert!(!model.enabled().contains(B));
-        run(&mut model, C, access(model::pair::Rw::Write));
+        run(&mut model, C, access(Rw::Write));
         assert!(model.enabled().contains(B));
     }
 

@@ -2,7 +2,7 @@
 
 use explorer::races::Party;
 use model::abi::{KIND_ATOMIC, LENGTH_STRING};
-use model::event::Range;
+use model::event::{Comparison, Range};
 use model::ids::{Label, SiteKey};
 use model::pair::{Mode, Rw};
 
@@ -10,6 +10,7 @@ use super::export;
 use crate::engine::circle;
 use crate::engine::fiber::{Engine, running};
 use crate::gate::ask::{Ask, Request};
+use crate::gate::compare::{WORD, compare, word};
 use crate::gate::injected::Hold;
 
 fn rw(kind: u32) -> Rw {
@@ -22,13 +23,31 @@ fn rw(kind: u32) -> Rw {
 
 /// An access: noted, and a scheduling point when it is atomic or to memory known to be shared.
 fn access(engine: &Engine, range: Range, kind: u32, site: SiteKey, frame: usize) {
-    let me = engine.current();
     let rw = rw(kind);
     if rw.writes() {
         engine.with_current(|fiber| fiber.circle.borrow_mut().progress());
     }
-    circle::pass(engine, site, frame);
     let atomic = kind & KIND_ATOMIC != 0;
+    let party = Party { thread: engine.current(), site, rw, atomic };
+    point(engine, range, party, Ask::Access { range, rw, atomic }, frame);
+}
+
+/// A compare-and-swap, which writes only if it finds what it expects: one that does not is no progress.
+fn compare_and_swap(engine: &Engine, range: Range, expected: u64, site: SiteKey, frame: usize) {
+    // Faults where the instruction would, and not in the engine, if the address is bad.
+    compare(range, expected);
+    let party = Party { thread: engine.current(), site, rw: Rw::Update, atomic: true };
+    point(engine, range, party, Ask::CompareAndSwap { range, expected }, frame);
+    // Nobody runs between here and the instruction.
+    if compare(range, expected) == Comparison::Equal {
+        engine.with_current(|fiber| fiber.circle.borrow_mut().progress());
+    }
+}
+
+/// Notes what the current thread is about to do to memory, and asks for it where others may see it.
+fn point(engine: &Engine, range: Range, party: Party, ask: Ask, frame: usize) {
+    let Party { thread: me, site, rw, atomic } = party;
+    circle::pass(engine, site, frame);
     let ordinal = engine.with_current(|fiber| {
         fiber.last_site.set(Some(site));
         fiber.accesses.set(fiber.accesses.get() + 1);
@@ -39,9 +58,12 @@ fn access(engine: &Engine, range: Range, kind: u32, site: SiteKey, frame: usize)
     // A thread that goes round in a circle stops here in a replay too, whether or not it ever goes on.
     let circle = || engine.with_current(|fiber| fiber.circle.borrow().is_found());
     if wanted.unwrap_or(shared || atomic) || circle() {
-        engine.request(me, Request { ask: Ask::Access { range, rw, atomic }, site: Some(site) });
+        engine.request(me, Request { ask, site: Some(site) });
+        if rw.writes() && range.length <= WORD {
+            engine.overwritten.set(Some(word(range)));
+        }
     }
-    engine.note_access(Party { thread: me, site, rw, atomic }, range);
+    engine.note_access(party, range);
 }
 
 /// The length of a range whose end is a zero byte.
@@ -76,6 +98,7 @@ macro_rules! framed {
 
 framed! {
     __atomfix_gate_access -> gate_access(u64, u32, u32, u64)
+    __atomfix_gate_compare -> gate_compare(u64, u32, u64, u64)
     __atomfix_gate_range -> gate_range(u64, u64, u32, u64)
     __atomfix_gate_call -> gate_call(u64, u64, u64, u64)
 }
@@ -83,6 +106,12 @@ framed! {
 extern "C" fn gate_access(address: u64, size: u32, kind: u32, site: u64, frame: usize) {
     if let Some(engine) = running() {
         access(engine, Range { address, length: size.max(1) }, kind, SiteKey(site), frame);
+    }
+}
+
+extern "C" fn gate_compare(address: u64, size: u32, expected: u64, site: u64, frame: usize) {
+    if let Some(engine) = running() {
+        compare_and_swap(engine, Range { address, length: size.max(1) }, expected, SiteKey(site), frame);
     }
 }
 

@@ -329,6 +329,7 @@ mod tests {
             failures,
             seconds: 0.1,
             schedules_per_second: 100.0,
+            estimate: None,
             outcomes: Vec::new(),
             interleaved: Vec::new(),
             notes: Vec::new(),

@@ -95,6 +95,7 @@ pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'
         cut: counts.cut,
         diverged: counts.diverged,
         failures,
+        estimate: explored.estimate,
         seconds,
         #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
         schedules_per_second: if seconds > 0.0 { counts.schedules as f64 / seconds } else { 0.0 },

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use explorer::target::watch::Progress;
 use indicatif::ProgressBar;
+use model::report::Estimate;
 
 use crate::wording::counted;
 
@@ -27,7 +28,12 @@ impl Spinner {
             return;
         }
         let bar = self.bar.get_or_insert_with(ProgressBar::new_spinner);
-        bar.set_message(format!("{}: {}, {} failed", self.name, counted(progress.schedules, "schedule"), progress.failed));
+        let of = match progress.estimate {
+            Some(Estimate::Schedules(schedules)) => format!(" of about {schedules}"),
+            Some(Estimate::Unseen(unseen)) => format!(", {:.0} of 100 new", 100.0 * unseen),
+            None => String::new(),
+        };
+        bar.set_message(format!("{}: {}{of}, {} failed", self.name, counted(progress.schedules, "schedule"), progress.failed));
         bar.tick();
     }
 

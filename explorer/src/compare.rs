@@ -139,6 +139,7 @@ mod tests {
             cut: 0,
             diverged: 0,
             failures: failures.iter().map(failure).collect(),
+            estimate: None,
             outcomes: Vec::new(),
             interleaved: Vec::new(),
             seconds: 0.5,

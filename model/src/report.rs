@@ -62,6 +62,9 @@ pub struct CheckResult {
     pub diverged: u64,
     /// What went wrong, each class of failure once.
     pub failures: Vec<Failure>,
+    /// How much there is, as far as can be told; not of explorations in parts.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub estimate: Option<Estimate>,
     /// How executions that did not fail ended, when that was asked for.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub outcomes: Vec<Outcome>,
@@ -75,6 +78,26 @@ pub struct CheckResult {
     /// Things that the reader must know to judge the result: what was not covered, which driver ran and why.
     #[cfg_attr(feature = "serde", serde(default))]
     pub notes: Vec<String>,
+}
+
+/// How much there is to explore.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum Estimate {
+    /// About so many schedules in all.
+    Schedules(u64),
+    /// The chance, from 0 to 1, that the next schedule is of a class that was not seen: schedules of one class differ only in the order of
+    /// independent steps.
+    Unseen(f64),
+}
+
+impl Estimate {
+    /// About so many schedules, rounded.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "what does not fit becomes the nearest number")]
+    pub fn of_schedules(count: f64) -> Self {
+        Self::Schedules((count + 0.5) as u64)
+    }
 }
 
 /// A way in which executions ended that did not fail: what they printed.
@@ -334,6 +357,7 @@ mod tests {
             cut: 0,
             diverged: 0,
             failures: alloc::vec![failure],
+            estimate: Some(Estimate::Schedules(90)),
             outcomes: Vec::new(),
             interleaved: Vec::new(),
             seconds: 0.5,
@@ -345,7 +369,7 @@ mod tests {
             r#"{"schema":1,"results":[{"program":"app","build":"original","strategy":"dfs","schedules":42,"complete":false,"#,
             r#""coverage":"up to 2 preemptions","abandoned":3,"cut":0,"diverged":0,"failures":[{"kind":"lost-wake-up","#,
             r#""message":"t1 waits for ever","location":"app.c:12","schedule":"app.atomfix/failures/1.schedule","count":7,"first":3}],"#,
-            r#""seconds":0.5,"schedules_per_second":84.0,"notes":[]}]}"#
+            r#""estimate":{"schedules":90},"seconds":0.5,"schedules_per_second":84.0,"notes":[]}]}"#
         );
         assert_eq!(text, expected);
         assert_eq!(serde_json::from_str::<Report>(&text).expect("it reads back"), report);

@@ -56,7 +56,7 @@ pub struct Subject {
 }
 
 /// A part that is done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Done {
     pub(super) explored: Explored,
     pub(super) what: What,
@@ -83,7 +83,7 @@ pub(super) struct Todo {
 }
 
 /// An exploration in parts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Campaign {
     pub(super) subject: Subject,
     pub(super) shard: Shard,
@@ -229,6 +229,8 @@ impl Campaign {
             Task::Search(Part { work: Work::Reduce(_), .. }, _) if !sure => What::Unfinished,
             _ => What::Counted,
         };
+        // Of a part it says nothing about the whole.
+        explored.estimate = None;
         if what != What::Void {
             self.keep_schedules(id, &mut explored);
         }
@@ -341,7 +343,7 @@ impl Campaign {
     pub fn counted(&self) -> Progress {
         let counted = self.done.values().filter(|done| done.what != What::Void).map(|done| done.explored.counts);
         let sum = counted.fold(Counts::default(), Counts::plus);
-        Progress { schedules: sum.schedules, failed: sum.failed }
+        Progress { schedules: sum.schedules, failed: sum.failed, estimate: None }
     }
 
     /// What is asked for to make a failing schedule simple.

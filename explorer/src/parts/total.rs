@@ -24,6 +24,7 @@ pub fn nothing() -> Explored {
         revocations: 0,
         early_ends: Vec::new(),
         restored_pages: 0,
+        estimate: None,
         time: Duration::ZERO,
         timed_out: false,
         found: Found::default(),

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use model::ids::ThreadId;
 use model::pair::Mode;
-use model::report::Coverage;
+use model::report::{Coverage, Estimate};
 
 use super::replay::Divergence;
 use super::subtree::Subtree;
@@ -61,6 +61,10 @@ impl Strategy for Budget {
 
     fn left(&self) -> Vec<Subtree> {
         self.inner.left()
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        self.inner.estimate()
     }
 
     fn is_limited(&self) -> bool {

@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 
 use model::event::Event;
 use model::ids::ThreadId;
-use model::report::Coverage;
+use model::report::{Coverage, Estimate};
 
 use super::path::{Follow, Path};
 use super::replay::{Divergence, What};
@@ -77,6 +77,8 @@ struct Node {
     asleep: ThreadSet,
     /// What was used of the bound up to and with this step.
     spent: u32,
+    /// How many threads were tried here before the chosen one.
+    tried: u32,
     /// Whether there was anything to choose.
     branches: Branches,
 }
@@ -143,7 +145,7 @@ impl DepthFirst {
         candidates.remove(chosen);
         self.spent = cost(chosen);
         let branches = if candidates.is_empty() { Branches::No } else { Branches::Yes };
-        self.path.push(chosen, &event, Node { event, todo: candidates, asleep, spent: self.spent, branches });
+        self.path.push(chosen, &event, Node { event, todo: candidates, asleep, spent: self.spent, tried: 0, branches });
         self.path.advance()
     }
 
@@ -152,7 +154,7 @@ impl DepthFirst {
         let Some(&event) = point.event(step.thread) else { return Choice::Diverged };
         self.spent += self.extent.price(point, step.thread);
         let Repeat { todo, asleep, .. } = step;
-        self.path.push_again(step, &event, Node { event, todo, asleep, spent: self.spent, branches: Branches::No });
+        self.path.push_again(step, &event, Node { event, todo, asleep, spent: self.spent, tried: 0, branches: Branches::No });
         self.path.advance()
     }
 
@@ -171,6 +173,7 @@ impl DepthFirst {
             level.node.asleep.insert(level.chosen);
             let next = level.node.todo.first()?;
             level.node.todo.remove(next);
+            level.node.tried += 1;
             level.chosen = next;
             level.what = None;
             Some(())
@@ -244,11 +247,46 @@ impl Strategy for DepthFirst {
         left.into_iter().collect()
     }
 
+    fn estimate(&self) -> Option<Estimate> {
+        self.path.estimate(|node| (node.tried, node.todo.len()))
+    }
+
     fn is_limited(&self) -> bool {
         self.limited
     }
 
     fn divergence(&self) -> Option<Divergence> {
         self.path.divergence()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::event::{EventKind, Range};
+    use model::pair::Rw;
+
+    /// Two threads that can both always go on, for so many steps: every execution is one of 2^steps.
+    #[test]
+    fn of_a_tree_whose_subtrees_are_alike_the_estimate_is_exact_all_the_time() {
+        let write = EventKind::Access { rw: Rw::Write, atomic: false };
+        let event = Event { kind: write, range: Some(Range { address: 8, length: 4 }), object: None, site: None };
+        let (enabled, pending) = ([ThreadId(0), ThreadId(1)].into_iter().collect(), [Some(event); 2]);
+        let mut search = DepthFirst::new(Extent::Unpruned);
+        let mut executions = 0;
+        while search.begin() {
+            let mut current = None;
+            for _ in 0..10 {
+                let Choice::Run(thread) = search.choose(&Point { current, enabled: &enabled, pending: &pending }) else {
+                    panic!("no thread")
+                };
+                search.executed(&Step { thread, event });
+                current = Some(thread);
+            }
+            search.end(&Ending { outcome: super::super::Outcome::Passed, pending: &[] });
+            executions += 1;
+            assert_eq!(search.estimate(), Some(Estimate::Schedules(1024)), "after {executions}");
+        }
+        assert_eq!(executions, 1024);
     }
 }

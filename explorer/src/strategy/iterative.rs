@@ -8,7 +8,7 @@
 
 use model::ids::ThreadId;
 use model::pair::Mode;
-use model::report::Coverage;
+use model::report::{Coverage, Estimate};
 
 use super::depth_first::{DepthFirst, Extent};
 use super::replay::Divergence;
@@ -123,6 +123,13 @@ impl Strategy for Iterative {
 
     fn end(&mut self, ending: &Ending<'_>) {
         self.pass.end(ending);
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        match self.pass.estimate()? {
+            Estimate::Schedules(pass) => Some(Estimate::Schedules(pass.saturating_add(self.before.schedules))),
+            other => Some(other),
+        }
     }
 
     fn counts(&self) -> Counts {

@@ -26,6 +26,7 @@
 //! timed waits would be unbounded within a bound. Picks are free. So there is always a step that is not a preemption.
 
 pub mod budget;
+mod classes;
 pub mod config;
 pub mod coverage;
 pub mod depth_first;
@@ -52,7 +53,7 @@ use alloc::vec::Vec;
 use model::event::{Event, EventKind};
 use model::ids::{ObjectId, ThreadId};
 use model::pair::Mode;
-use model::report::Coverage;
+use model::report::{Coverage, Estimate};
 
 use self::replay::Divergence;
 use self::subtree::Subtree;
@@ -232,6 +233,11 @@ pub trait Strategy {
     /// What a search that is broken off now leaves to others; of a search for parts, what it found. Nothing when it cannot say.
     fn left(&self) -> Vec<Subtree> {
         Vec::new()
+    }
+
+    /// How much there is, as far as can be told.
+    fn estimate(&self) -> Option<Estimate> {
+        None
     }
 
     /// Whether a bound has kept anything out so far.

@@ -13,7 +13,7 @@ use core::str::FromStr;
 
 use model::ids::ThreadId;
 use model::pair::Mode;
-use model::report::Coverage;
+use model::report::{Coverage, Estimate};
 
 use super::depth_first::{DepthFirst, Extent};
 use super::dpor::{Bounded, Dpor};
@@ -174,6 +174,10 @@ impl Strategy for Allowance {
 
     fn left(&self) -> Vec<Subtree> {
         self.inner.left()
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        self.inner.estimate()
     }
 
     fn is_limited(&self) -> bool {

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use model::event::Event;
 use model::ids::ThreadId;
+use model::report::Estimate;
 
 use super::replay::{Divergence, What};
 use super::subtree::{Repeat, Subtree};
@@ -266,6 +267,29 @@ impl<N> Path<N> {
             Repeat { thread: level.chosen, what: level.what, todo, asleep, picks: level.picks.clone() }
         };
         Subtree { steps: self.levels.iter().map(step).collect() }
+    }
+
+    /// How many schedules there are in all, if those before the path are like those after it (the weighted backtrack estimator of
+    /// Kilby, Slaney, Thiébaux and Walsh, AAAI 2006): as many as there were, by the share of the tree that they are when at each level
+    /// all alternatives count the same. `alternatives` of a level: how many threads were tried before the current one, and how many are
+    /// left. Exact at the end, and all the time where all subtrees of a level are alike. `None` at the beginning.
+    pub(super) fn estimate(&self, alternatives: impl Fn(&N) -> (u32, u32)) -> Option<Estimate> {
+        let (mut explored, mut here) = (0.0, 1.0);
+        let mut turn = |before: u32, all: u32| {
+            explored += here * f64::from(before) / f64::from(all);
+            here /= f64::from(all);
+        };
+        for level in &self.levels {
+            let (before, left) = alternatives(&level.node);
+            turn(before, before + 1 + left);
+            for pick in &level.picks {
+                turn((pick.taken + pick.options - pick.first) % pick.options, pick.options);
+            }
+        }
+        let share = if self.is_exhausted() { 1.0 } else { explored };
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let schedules = self.counts.schedules as f64;
+        (share > 0.0).then(|| Estimate::of_schedules(schedules / share))
     }
 
     /// Where the current execution has left the path.

@@ -3,8 +3,9 @@
 //! A sampler never ends by itself, and says of what it covers only how many schedules it drew. All chance comes from one
 //! generator, which options within steps are drawn from too.
 
-use model::report::Coverage;
+use model::report::{Coverage, Estimate};
 
+use super::classes::Classes;
 use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
 use crate::random::Random;
 
@@ -31,13 +32,20 @@ pub trait Draw {
 pub struct Sampler<D> {
     draw: D,
     random: Random,
+    classes: Classes,
     counts: Counts,
 }
 
 impl<D: Draw> Sampler<D> {
     /// A sampler of this seed.
     pub(super) fn drawing(seed: u64, draw: D) -> Self {
-        Self { draw, random: Random::new(seed), counts: Counts::default() }
+        Self { draw, random: Random::new(seed), classes: Classes::default(), counts: Counts::default() }
+    }
+
+    /// How many classes of schedules were seen: those of one class differ only in the order of independent steps.
+    #[must_use]
+    pub fn classes(&self) -> u64 {
+        self.classes.distinct()
     }
 }
 
@@ -48,6 +56,7 @@ impl<D: Draw> Strategy for Sampler<D> {
 
     fn begin(&mut self) -> bool {
         self.draw.begin(&mut self.random);
+        self.classes.begin();
         true
     }
 
@@ -57,17 +66,25 @@ impl<D: Draw> Strategy for Sampler<D> {
     }
 
     fn pick(&mut self, pick: &Pick<'_>) -> u32 {
-        self.random.below(pick.options())
+        let option = self.random.below(pick.options());
+        self.classes.picked(option);
+        option
     }
 
     #[inline]
     fn executed(&mut self, step: &Step) {
+        self.classes.executed(step.thread, &step.event);
         self.draw.executed(step);
     }
 
     fn end(&mut self, ending: &Ending<'_>) {
         self.counts.add(ending.outcome);
+        self.classes.end();
         self.draw.end(&mut self.random);
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        self.classes.unseen().map(Estimate::Unseen)
     }
 
     fn counts(&self) -> Counts {

@@ -104,6 +104,10 @@ pub enum Word {
     AwaitsOutside = 21,
     /// Bytes of the engine's memory in use.
     EngineBytes = 18,
+    /// About how many schedules there are in all; 0 when that cannot be told.
+    Estimated = 22,
+    /// The chance that the next schedule is of a class not yet seen, plus 1, as the bits of a float; 0 when that cannot be told.
+    Unseen = 23,
 }
 
 impl Word {

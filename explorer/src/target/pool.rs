@@ -94,10 +94,11 @@ pub fn run(
 }
 
 fn progress(campaign: &Campaign, running: &[(PartId, Watched)]) -> Progress {
-    running
-        .iter()
-        .map(|(_, watched)| watched.progress())
-        .fold(campaign.counted(), |sum, one| Progress { schedules: sum.schedules + one.schedules, failed: sum.failed + one.failed })
+    running.iter().map(|(_, watched)| watched.progress()).fold(campaign.counted(), |sum, one| Progress {
+        schedules: sum.schedules + one.schedules,
+        failed: sum.failed + one.failed,
+        estimate: None,
+    })
 }
 
 /// Makes the schedules of what failed simple, one class after the other.

@@ -7,6 +7,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use std::vec::Vec;
 
+use model::report::Estimate;
+
 use super::found::Found;
 use super::page::{EarlyEnd, Phase, Word};
 use super::process::{Program, Target, interrupt, kill, start};
@@ -36,7 +38,7 @@ pub enum Ending {
 }
 
 /// What came of an exploration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Explored {
     /// How it ended.
     pub ending: Ending,
@@ -58,6 +60,8 @@ pub struct Explored {
     pub early_ends: Vec<EarlyEnd>,
     /// Pages put back before each execution.
     pub restored_pages: u64,
+    /// How much there is, as far as can be told.
+    pub estimate: Option<Estimate>,
     /// Wall time of the exploration itself.
     pub time: Duration,
     /// Whether it was stopped because its time was over.
@@ -67,12 +71,14 @@ pub struct Explored {
 }
 
 /// A look at a running exploration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Schedules so far.
     pub schedules: u64,
     /// Of these: failed.
     pub failed: u64,
+    /// How much there is, as far as can be told.
+    pub estimate: Option<Estimate>,
 }
 
 /// How often the target is looked at, at most.
@@ -134,7 +140,8 @@ impl Watched {
     /// What is done so far.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        Progress { schedules: self.target.word(Word::Schedules), failed: self.target.word(Word::Failed) }
+        let (schedules, failed) = (self.target.word(Word::Schedules), self.target.word(Word::Failed));
+        Progress { schedules, failed, estimate: estimate(&self.target) }
     }
 
     /// Sees to it that it moves, and ends in time. What came of it, when it has ended.
@@ -200,6 +207,14 @@ fn is_asleep(process: u32) -> bool {
     stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with(['S', 'D']))
 }
 
+fn estimate(target: &Target) -> Option<Estimate> {
+    match (target.word(Word::Estimated), target.word(Word::Unseen)) {
+        (0, 0) => None,
+        (0, unseen) => Some(Estimate::Unseen(f64::from_bits(unseen) - 1.0)),
+        (schedules, _) => Some(Estimate::Schedules(schedules)),
+    }
+}
+
 fn conclude(target: &Target, status: ExitStatus, elapsed: Duration, timed_out: bool) -> io::Result<Explored> {
     let found = Found::from_text(&target.found()?);
     let ending = match Phase::from_number(target.word(Word::Phase)) {
@@ -226,6 +241,7 @@ fn conclude(target: &Target, status: ExitStatus, elapsed: Duration, timed_out: b
         revocations: target.word(Word::Revocations),
         early_ends: target.early_ends(),
         restored_pages: target.word(Word::RestoredPages),
+        estimate: estimate(target),
         time: if measured.is_zero() { elapsed } else { measured },
         timed_out,
         found,

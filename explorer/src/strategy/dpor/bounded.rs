@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use model::event::Event;
 use model::ids::ThreadId;
 use model::pair::Mode;
-use model::report::Coverage;
+use model::report::{Coverage, Estimate};
 
 use super::history::History;
 use super::waking::{waiting, wakes, woken};
@@ -249,6 +249,11 @@ impl Strategy for Bounded {
     fn left(&self) -> Vec<Subtree> {
         let left = (!self.path.is_exhausted()).then(|| self.begins.clone());
         left.into_iter().collect()
+    }
+
+    /// Of what is planned: more will be.
+    fn estimate(&self) -> Option<Estimate> {
+        self.path.estimate(|node| (node.done.len().saturating_sub(1), node.todo.difference(&node.done).len()))
     }
 
     fn is_limited(&self) -> bool {

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use model::event::{Event, EventKind};
 use model::ids::ThreadId;
 use model::pair::Mode;
-use model::report::Coverage;
+use model::report::{Coverage, Estimate};
 
 use super::history::{History, Race, Remedy, Second};
 use super::holds::wanted;
@@ -55,6 +55,8 @@ struct Node {
     events: Vec<(ThreadId, Event)>,
     /// What is planned from here, after what is being explored.
     planned: Vec<Branch>,
+    /// How many threads were tried here before the chosen one.
+    tried: u32,
 }
 
 impl Node {
@@ -93,6 +95,7 @@ impl Level<Node> {
                 self.chosen = branch.step.thread;
                 self.what = Some(What::of(&event));
                 self.node.event = event;
+                self.node.tried += 1;
                 return Some(branch);
             }
         }
@@ -117,7 +120,8 @@ impl Dpor {
     /// Goes on with a step that the subtree begins with.
     fn repeat(&mut self, point: &Point<'_>, step: Repeat) -> Choice {
         let Some(&event) = point.event(step.thread) else { return Choice::Diverged };
-        let node = Node { event, asleep: step.asleep, narrow: step.asleep, events: events(point, Vec::new()), planned: Vec::new() };
+        let node =
+            Node { event, asleep: step.asleep, narrow: step.asleep, events: events(point, Vec::new()), planned: Vec::new(), tried: 0 };
         self.path.push_again(step, &event, node);
         self.go(point)
     }
@@ -146,7 +150,7 @@ impl Dpor {
         let Some(&event) = point.event(chosen) else { return Choice::Diverged };
         let narrow = self.path.deepest().map_or(ThreadSet::EMPTY, |parent| parent.node.narrow.intersection(&asleep));
         let events = events(point, self.path.recycle().map(|node| node.events).unwrap_or_default());
-        self.path.push(chosen, &event, Node { event, asleep, narrow, events, planned });
+        self.path.push(chosen, &event, Node { event, asleep, narrow, events, planned, tried: 0 });
         self.go(point)
     }
 
@@ -332,6 +336,11 @@ impl Strategy for Dpor {
 
     fn coverage(&self) -> Coverage {
         if self.path.is_whole() && !self.uncertain { Coverage::All } else { Coverage::Partial(self.counts().schedules) }
+    }
+
+    /// Of what is planned: more will be.
+    fn estimate(&self) -> Option<Estimate> {
+        self.path.estimate(|node| (node.tried, u32::try_from(node.planned.len()).unwrap_or(u32::MAX)))
     }
 
     fn left(&self) -> Vec<Subtree> {

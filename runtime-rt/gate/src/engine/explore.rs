@@ -17,7 +17,7 @@ use explorer::target::found::{ENDS, FoundFailure, Interleaved, TakenStep, minimi
 use explorer::target::page::{Phase, Word};
 use explorer::target::setup::{End, Sequel, Setup};
 use explorer::violation::{Pairs, Violation, violations};
-use model::report::FailureKind;
+use model::report::{Estimate, FailureKind};
 
 use super::driver::{self, InUse};
 use super::execution::{Ended, Points};
@@ -148,6 +148,9 @@ fn explore_once(
         control::add(Word::Revocations, engine.model.borrow().revoked);
         strategy.end(&Ending { outcome, pending: &engine.model.borrow().pending });
         publish(strategy);
+        if strategy.counts().executions().is_multiple_of(ESTIMATED) {
+            publish_estimate(strategy);
+        }
         if outcome == Outcome::Failed && setup.end == End::FirstFailure {
             return true;
         }
@@ -241,6 +244,19 @@ fn always_fails(engine: &Engine, setup: &Setup, driver: InUse, class: &FoundFail
     control::get(Word::Stop) == 0
 }
 
+/// After how many executions an estimate is made.
+const ESTIMATED: u64 = 1024;
+
+fn publish_estimate(strategy: &dyn Strategy) {
+    let (schedules, unseen) = match strategy.estimate() {
+        Some(Estimate::Schedules(schedules)) => (schedules, 0),
+        Some(Estimate::Unseen(unseen)) => (0, (1.0 + unseen).to_bits()),
+        None => (0, 0),
+    };
+    control::set(Word::Estimated, schedules);
+    control::set(Word::Unseen, unseen);
+}
+
 fn publish(strategy: &dyn Strategy) {
     let counts = strategy.counts();
     control::set(Word::Schedules, counts.schedules);
@@ -253,6 +269,7 @@ fn publish(strategy: &dyn Strategy) {
 
 fn conclude(strategy: &dyn Strategy, classes: &Classes) {
     publish(strategy);
+    publish_estimate(strategy);
     let mut text = String::new();
     for (index, class) in classes.list.iter().enumerate() {
         // Writing to a string cannot fail.

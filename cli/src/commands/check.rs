@@ -14,7 +14,7 @@ use explorer::target::pool::Workers;
 use explorer::target::setup::{Driver, End, Setup};
 use explorer::target::watch::{Explored, Limits};
 use explorer::violation::Pairs;
-use model::report::{Build, CheckResult, Estimate, Report};
+use model::report::{Build, CheckResult, Coverage, Estimate, Report};
 use model::wire;
 
 use super::infer;
@@ -225,7 +225,8 @@ fn show(arguments: &Arguments, result: &CheckResult, explored: &Explored, source
         per(explored.steps, begun),
         counted(explored.threads, "thread")
     );
-    match result.estimate.filter(|_| !result.complete) {
+    // What has come to its end needs no estimate.
+    match result.estimate.filter(|_| matches!(result.coverage, Coverage::Partial(_) | Coverage::Sampled(_))) {
         Some(Estimate::Schedules(schedules)) => println!("  about {} in all", counted(schedules, "schedule")),
         Some(Estimate::Unseen(unseen)) => println!("  {:.1} of 100 further schedules would be of a class not yet seen", 100.0 * unseen),
         None => {}

@@ -248,7 +248,9 @@ impl Strategy for DepthFirst {
     }
 
     fn estimate(&self) -> Option<Estimate> {
-        self.path.estimate(|node| (node.tried, node.todo.len()))
+        // Sleep sets leave ever less to later siblings: taking them for alike is wrong by orders of magnitude.
+        let alike = self.extent != Extent::SleepSets || self.path.is_exhausted();
+        alike.then(|| self.path.estimate(|node| (node.tried, node.todo.len()))).flatten()
     }
 
     fn is_limited(&self) -> bool {

@@ -152,6 +152,8 @@ fn count(atomfix: &Path, suite: Suite, counts: &Counts) -> Result<Vec<String>> {
     let mut rows = Vec::new();
     for count in suite.counts()?.into_iter().filter(|count| count.name().contains(&counts.only)) {
         let explored = measure::explore(atomfix, &counts.dir, suite, &count, &counts.strategy, limit);
+        // Says how far it is, as it takes long.
+        eprintln!("{}: {}", count.name(), explored.as_ref().map_or_else(|_| "-".to_owned(), |explored| explored.executions.to_string()));
         rows.push((count, explored));
     }
     println!("{}\n{}", measure::table(&rows), measure::summary(&rows));

@@ -3,7 +3,7 @@
 mod support;
 
 use inference::{Config, infer};
-use support::{Case, operations, parse, place};
+use support::{Case, infer_checked, operations, parse, place};
 
 /// Infers with the defaults; gives the lines of the plan's operations and the reasons for which pairs were refused.
 #[track_caller]
@@ -286,4 +286,72 @@ fn input_takes_a_lock_for_a_global_but_not_for_some_object_of_many() {
     let check = |place: &str, expected: &[String]| check(&program(place), &expected.iter().map(String::as_str).collect::<Vec<_>>());
     check("x", &[region("x"), alone("x")].concat());
     check("T.8", &region("T::+8"));
+}
+
+#[test]
+fn what_a_profile_says_of_sites_that_this_build_does_not_have_is_left_out_and_counted() {
+    let text = "fn f\n 1: read x -> 2\n 2: write x -> 3\n 3: return\n pair f 1 2 X";
+    let expected = operations(&parse(text), &infer_checked(&parse(text)).plan);
+    let mut case = parse(text);
+    let (known, gone) = (support::site("f", 1), support::site("no such function", 1));
+    let evidence = case.evidence.pairs.values().next().expect("a pair").clone();
+    for (head, tail) in [(known, gone), (gone, known), (gone, gone)] {
+        case.evidence.pairs.insert(model::profile::PairKey { head, tail, first: head, second: tail }, evidence.clone());
+    }
+    let site = case.evidence.sites[&known].clone();
+    case.evidence.sites.insert(gone, site);
+    case.evidence.together.insert((known.min(gone), known.max(gone)));
+    case.evidence.joint.insert((known, gone), model::correlation::Joint { seen: 9, apart: 0, aligned: 9 });
+    let inferred = infer_checked(&case);
+    assert_eq!(operations(&case, &inferred.plan), expected);
+    assert!(inferred.findings.contains(&"3 observed pairs name sites that this build does not have".to_owned()), "{:?}", inferred.findings);
+}
+
+#[test]
+fn a_region_around_a_call_of_its_own_function_is_released_by_each_activation() {
+    let text = "fn f
+           1: read x -> 2
+           2: - -> 3 4
+           3: call f -> 4
+           4: write x -> 5
+           5: return
+         pair f 1 4 X";
+    let case = parse(text);
+    let plan = infer_checked(&case).plan;
+    // The inner activation acquires what this thread holds already, under its own frame, and releases its own hold only.
+    assert_eq!(operations(&case, &plan), ["f before 1: x acquire X", "f 4->5: x release 1"]);
+}
+
+#[test]
+fn a_way_out_by_longjmp_in_a_region_is_not_held_over() {
+    // 3 is a call that does not come back: behind it nothing follows.
+    let text = "fn f
+           1: read x -> 2
+           2: - -> 3 5
+           3: call longjmp -> 4
+           4: stop
+           5: write x -> 6
+           6: return
+         pair f 1 5 X";
+    let case = parse(text);
+    let plan = infer_checked(&case).plan;
+    assert_eq!(operations(&case, &plan), ["f before 1: x acquire X", "f 2->3: x release 1", "f 5->6: x release 1"]);
+}
+
+#[test]
+fn a_region_over_a_call_that_may_longjmp_leaves_its_hold_to_the_runtime() {
+    // 2 may leave for good in g; the hook on longjmp drops what the frames that it leaves hold, so the region is kept as it is.
+    let text = "fn f
+           1: read x -> 2
+           2: call g -> 3
+           3: write x -> 4
+           4: return
+         fn g
+           1: - -> 2 4
+           2: call longjmp -> 3
+           3: stop
+           4: return
+         pair f 1 3 X";
+    let case = parse(text);
+    assert_eq!(operations(&case, &infer_checked(&case).plan), ["f before 1: x acquire X", "f 3->4: x release 1"]);
 }

@@ -23,6 +23,7 @@ use crate::exposure::Exposure;
 use crate::indirect::resolved;
 use crate::points_to::PointsTo;
 use crate::variable::Variables;
+use crate::wrapper::unwrapped;
 
 /// When variables count as correlated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +100,7 @@ impl Subject {
     /// Looks where its pointers lead.
     #[must_use]
     pub fn of(program: &Program) -> Self {
+        let program = &unwrapped(program);
         let points_to = PointsTo::of(program);
         let program = resolved(program, &points_to);
         Self { points_to, program }

@@ -6,6 +6,8 @@
 pub mod flow;
 pub mod sets;
 
+pub mod wrapper;
+
 pub mod points_to;
 
 pub mod indirect;

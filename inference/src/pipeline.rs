@@ -29,6 +29,7 @@ use crate::sets::Set;
 use crate::statistics::Statistics;
 use crate::summary::{Calls, summaries};
 use crate::variable::Variables;
+use crate::wrapper::unwrapped;
 
 /// What a user may choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +104,7 @@ impl Inferred {
 /// Infers a plan for `build` of `program` from `evidence`.
 #[must_use]
 pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Config) -> Inferred {
+    let program = &unwrapped(program);
     let points_to = PointsTo::of(program);
     let program = &resolved(program, &points_to);
     let mut variables = Variables::of(program, evidence, &points_to);
@@ -176,6 +178,7 @@ fn certify(program: &Program, plan: &mut Plan, protects: &[BTreeSet<Place>]) -> 
 /// Checks a plan that people have edited. A lock is known by the name of its variable.
 #[must_use]
 pub fn check_plan(program: &Program, evidence: &Evidence, plan: &Plan) -> Certificate {
+    let program = &unwrapped(program);
     let points_to = PointsTo::of(program);
     let program = &resolved(program, &points_to);
     let mut variables = Variables::of(program, evidence, &points_to);

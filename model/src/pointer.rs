@@ -49,7 +49,7 @@ pub enum Flow {
         /// One source.
         from: PointerId,
     },
-    /// `to` is `bytes` behind `from`: the field of a record. Elements of arrays count as one, the first.
+    /// `to` is `bytes` behind `from`: the field of a record, the first one included. Elements of arrays count as one, the first.
     Step {
         /// The result.
         to: PointerId,

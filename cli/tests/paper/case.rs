@@ -20,10 +20,16 @@ pub(crate) struct Case {
 impl Case {
     /// Compiles and links `source`, with a `main` that does nothing, and extracts it.
     pub(crate) fn build(source: &str) -> Self {
+        Self::build_with("cc", source)
+    }
+
+    /// The same by this driver: `cc`, or `c++` for C++.
+    pub(crate) fn build_with(driver: &str, source: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        fs::write(folder.path().join("a.c"), format!("{source}\nint main(void) {{ return 0; }}\n")).expect("written");
+        let file = if driver == "cc" { "a.c" } else { "a.cpp" };
+        fs::write(folder.path().join(file), format!("{source}\nint main(void) {{ return 0; }}\n")).expect("written");
         let mut command = Command::new("timeout");
-        command.arg("60").arg(env!("CARGO_BIN_EXE_atomfix")).args(["cc", "-g", "-w", "a.c", "-o", "app", "-pthread"]);
+        command.arg("60").arg(env!("CARGO_BIN_EXE_atomfix")).args([driver, "-g", "-w", file, "-o", "app", "-pthread"]);
         let output = command.current_dir(folder.path()).output().expect("timeout is installed");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let capture = passes::capture::open(&folder.path().join("app")).expect("a program of ours");

@@ -359,3 +359,53 @@ fn copies_fills_and_input_of_a_record_take_the_locks_of_all_its_fields() {
         ],
     );
 }
+
+/// What is found out about the order of the program's own locks.
+#[track_caller]
+fn check_orders(driver: &str, source: &str, expected: &[&str]) {
+    let inferred = Case::build_with(driver, source).infer(&[]);
+    let orders: Vec<&str> =
+        inferred.findings.iter().filter_map(|line| line.split_once("as far as their classes tell: ")).map(|(_, names)| names).collect();
+    assert_eq!(orders, expected, "{:?}", inferred.findings);
+}
+
+const WRAPPED: &str = "
+    #include <pthread.h>
+    #include <stdio.h>
+    #include <stdlib.h>
+    pthread_mutex_t a, b;
+    static void safe_mutex_lock(pthread_mutex_t *m) {
+      int error = pthread_mutex_lock(m);
+      if (error != 0) {
+        fprintf(stderr, \"locking: %d\\n\", error);
+        exit(1);
+      }
+    }
+    static void safe_mutex_unlock(pthread_mutex_t *m) {
+      if (pthread_mutex_unlock(m) != 0)
+        exit(1);
+    }
+    static void lock_again(pthread_mutex_t *m) { safe_mutex_lock(m); }
+    void one(void) { safe_mutex_lock(&a); safe_mutex_lock(&b); safe_mutex_unlock(&b); safe_mutex_unlock(&a); }
+    void other(void) { lock_again(FIRST); lock_again(SECOND); safe_mutex_unlock(SECOND); safe_mutex_unlock(FIRST); }";
+
+#[test]
+fn locks_that_are_taken_through_wrappers_are_told_apart() {
+    let with = |first: &str, second: &str| WRAPPED.replace("FIRST", first).replace("SECOND", second);
+    check_orders("cc", &with("&b", "&a"), &["a, b; left as they are"]);
+    check_orders("cc", &with("&a", "&b"), &[]);
+}
+
+#[test]
+fn members_of_std_mutex_are_wrappers_too() {
+    let with = |first: &str, second: &str| {
+        format!(
+            "#include <mutex>
+             std::mutex a, b;
+             void one() {{ a.lock(); b.lock(); b.unlock(); a.unlock(); }}
+             void other() {{ {first}.lock(); {second}.lock(); {second}.unlock(); {first}.unlock(); }}"
+        )
+    };
+    check_orders("c++", &with("b", "a"), &["a, b; left as they are"]);
+    check_orders("c++", &with("a", "b"), &[]);
+}

@@ -134,8 +134,8 @@ impl<'a, 'm> Flows<'a, 'm> {
     fn derived(&mut self, to: PointerId, value: Value<'m>) {
         if let Some(step) = value.step(self.module) {
             let Some(from) = self.id(step.base) else { return };
-            let bytes = if step.fields != 0 && is_walk(value, self.module) { 0 } else { step.fields };
-            self.push(if bytes == 0 { Flow::Copy { to, from } } else { Flow::Step { to, from, bytes } });
+            let element = if step.fields == 0 { step.computed } else { is_walk(value, self.module) };
+            self.push(if element { Flow::Copy { to, from } } else { Flow::Step { to, from, bytes: step.fields } });
             return;
         }
         for index in 0..value.operand_count() {

@@ -8,6 +8,7 @@ mod commands;
 mod correlation;
 mod exit;
 mod exploration;
+mod extracted;
 mod gated;
 mod kept;
 mod parts;

@@ -8,7 +8,7 @@
 //! | `schedules/` | failing schedules that `check` found |
 //! | `recordings/` | what runs are recording at this moment |
 //! | `swap.journal`, `swap.lock`, `original` | a swap by `profile --swap` in effect: see `profiler::swap` |
-//! | `build/` | instrumented builds, named by what they were made from; safe to delete |
+//! | `build/` | instrumented builds, and the program's extract, named by what they were made from; safe to delete |
 //!
 //! Damaged, foreign or stale files are errors that name the file and the offset; nothing is ever ignored in silence.
 

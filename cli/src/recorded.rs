@@ -33,9 +33,13 @@ pub(crate) fn recorded(project: &Project, capture: &Capture) -> Result<(PathBuf,
 
 /// Inputs, archive, and the instrumenting program itself.
 fn made_from(capture: &Capture) -> String {
+    format!("{} {:016x} {}", capture.build, Runtime::Record.hash(), own_version())
+}
+
+/// What tells this build of atomfix from others.
+pub(crate) fn own_version() -> String {
     let own = std::env::current_exe().ok().and_then(|path| std::fs::metadata(path).ok());
-    let version = own.map(|own| format!("{:?} {}", own.modified().ok(), own.len())).unwrap_or_default();
-    format!("{} {:016x} {version}", capture.build, Runtime::Record.hash())
+    own.map(|own| format!("{:?} {}", own.modified().ok(), own.len())).unwrap_or_default()
 }
 
 /// A folder for recordings in the project's, removed at the end; what killed commands left there is removed first.

@@ -11,6 +11,7 @@ use passes::capture::{Capture, Hardened};
 use super::infer;
 use crate::certificate;
 use crate::exit::{Exit, Failure};
+use crate::extracted::extracted;
 use crate::project::{self, Project};
 use crate::runtime::Runtime;
 use crate::variant::{self, Variant};
@@ -68,11 +69,11 @@ fn plan(project: &Project, capture: &Capture, arguments: &Arguments) -> anyhow::
     if let Some(path) = &arguments.plan {
         let (plan, text) = project::read_plan(path, &capture.build)?;
         let evidence = project.profile()?.evidence();
-        let certificate = inference::check_plan(&infer::extract(capture)?, &evidence, &plan);
+        let certificate = inference::check_plan(&extracted(project, capture)?, &evidence, &plan);
         let wrong = certificate::wrong(&text, &path.display().to_string(), &certificate);
         return if certificate.checked { Ok((plan, certificate)) } else { Err(rejected(path, &wrong).into()) };
     }
-    let program = infer::extract(capture)?;
+    let program = extracted(project, capture)?;
     let inferred = infer::infer(project, capture, &program, &arguments.choices.config())?;
     let path = project.store_plan(&inferred.plan)?;
     print!("{}", infer::summary(&inferred));

@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use crate::certificate;
 use crate::correlation;
 use crate::exit::{Exit, Failure};
+use crate::extracted::extracted;
 use crate::project::Project;
 use crate::wording::{counted, demangled};
 
@@ -80,7 +81,7 @@ impl Choices {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let project = Project::open(&arguments.program)?;
     let capture = passes::capture::open(&arguments.program).map_err(Failure::from)?;
-    let program = extract(&capture)?;
+    let program = extracted(&project, &capture)?;
     let inferred = infer(&project, &capture, &program, &arguments.choices.config())?;
     if let Some(site) = &arguments.explain {
         for site in sites_at(&program, site)? {

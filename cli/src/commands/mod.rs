@@ -6,7 +6,7 @@ mod cc;
 mod check;
 mod doctor;
 mod harden;
-mod infer;
+pub(crate) mod infer;
 mod profile;
 mod replay;
 

@@ -25,9 +25,9 @@ use profiler::signals::Interrupt;
 use profiler::swap;
 use profiler::symbols::Symbols;
 
-use super::infer;
 use crate::correlation::{self, Steps};
 use crate::exit::{Exit, Failure};
+use crate::extracted::extracted;
 use crate::project::Project;
 use crate::recorded;
 use crate::wording::{counted, demangled};
@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let project = Project::open(&arguments.program)?;
     let capture = passes::capture::open(&arguments.program).map_err(Failure::from)?;
     refuse_hardened(&project, &capture)?;
-    let program = infer::extract(&capture)?;
+    let program = extracted(&project, &capture)?;
     let mut profile = known_profile(&project, &program)?;
     let interrupt = Interrupt::catch().map_err(failure)?;
 

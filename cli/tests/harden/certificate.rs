@@ -44,7 +44,7 @@ fn names_the_line(from: &str, to: &str, header: &str, words: &str) {
 
 #[test]
 fn contradicting_edits_are_named_with_their_line() {
-    names_the_line("acquire X l0", "acquire R l0", "[[lock.operation]]", "is not covered at 'before n");
+    names_the_line("acquire X l0", "release l0", "[[lock.operation]]", "is not covered at 'before n");
     names_the_line("do = \"release l0\"", "do = \"degrade l0\"", "[[lock.operation]]", "still held at the way out");
     names_the_line("at = \"edge n", "at = \"edge n99", "[[lock.operation]]", "there is no edge");
     names_the_line("head = ", "head = 99", "[[lock.pair]]", "names a node that does not exist");

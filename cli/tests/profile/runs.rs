@@ -67,11 +67,24 @@ fn what_a_passing_run_must_print_can_be_given() {
 }
 
 #[test]
-fn a_program_is_instrumented_once() {
+fn a_program_is_read_and_instrumented_once() {
     let sandbox = Sandbox::new();
-    for _ in 0..2 {
-        sandbox.atomfix(&["profile", "./app", "--runs", "1"]).good();
-    }
-    let builds = std::fs::read_dir(sandbox.path("app.atomfix/build")).expect("builds");
-    assert_eq!(builds.count(), 1);
+    let made = || -> Vec<std::path::PathBuf> {
+        let entries = std::fs::read_dir(sandbox.path("app.atomfix/build")).expect("builds");
+        let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+        paths.sort();
+        paths
+    };
+    sandbox.atomfix(&["profile", "./app", "--runs", "1"]).good();
+    let once = made();
+    assert_eq!(once.len(), 2, "an extract and a build: {once:?}");
+    sandbox.atomfix(&["profile", "./app", "--runs", "1"]).good();
+    assert_eq!(made(), once);
+    // The extract is a convenience: a damaged one is made anew, and said to be.
+    let extract = &once[0];
+    std::fs::write(extract, "no extract").expect("a file");
+    let said = sandbox.atomfix(&["profile", "./app", "--runs", "1"]);
+    assert!(said.err.contains("damaged, and made anew"), "{}", said.err);
+    said.good();
+    assert_ne!(std::fs::read(extract).expect("an extract"), b"no extract");
 }

@@ -14,7 +14,7 @@ use explorer::target::pool::Workers;
 use explorer::target::setup::{Driver, End, Setup};
 use explorer::target::watch::{Explored, Limits};
 use explorer::violation::Pairs;
-use model::report::{Build, CheckResult, Coverage, Estimate, Report};
+use model::report::{Build, CheckResult, Estimate, Report};
 use model::wire;
 
 use super::infer;
@@ -225,11 +225,13 @@ fn show(arguments: &Arguments, result: &CheckResult, explored: &Explored, source
         per(explored.steps, begun),
         counted(explored.threads, "thread")
     );
-    // What has come to its end needs no estimate.
-    match result.estimate.filter(|_| matches!(result.coverage, Coverage::Partial(_) | Coverage::Sampled(_))) {
-        Some(Estimate::Schedules(schedules)) => println!("  about {} in all", counted(schedules, "schedule")),
+    match result.estimate {
+        // What has come to its end needs no estimate.
+        Some(Estimate::Schedules(schedules)) if schedules > result.schedules => {
+            println!("  about {} in all", counted(schedules, "schedule"))
+        }
         Some(Estimate::Unseen(unseen)) => println!("  {:.1} of 100 further schedules would be of a class not yet seen", 100.0 * unseen),
-        None => {}
+        Some(Estimate::Schedules(_)) | None => {}
     }
     for note in &result.notes {
         println!("  note: {note}");

@@ -187,7 +187,12 @@ fn schedule(task: &Task<'_>, found: &FoundFailure, sources: &Sources<'_>) -> Sch
         variant: task.gated.build,
         arguments: task.arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect(),
         strategy: task.setup.strategy.name.to_string(),
-        failure: Some(ScheduleFailure { kind: found.kind, location: location(found, sources), message: found.message.clone() }),
+        failure: Some(ScheduleFailure {
+            kind: found.kind,
+            location: location(found, sources),
+            message: found.message.clone(),
+            critical: found.critical,
+        }),
         runs: Vec::new(),
     };
     for step in found.minimized.as_ref().unwrap_or(&found.steps) {

@@ -6,6 +6,7 @@
 mod certificate;
 mod commands;
 mod correlation;
+mod debugger;
 mod exit;
 mod exploration;
 mod extracted;

@@ -115,7 +115,12 @@ mod tests {
             variant: Build::Original,
             arguments: Vec::new(),
             strategy: "dfs".into(),
-            failure: Some(ScheduleFailure { kind: FailureKind::Assert, location: "app.c:31".into(), message: "x == 2".into() }),
+            failure: Some(ScheduleFailure {
+                kind: FailureKind::Assert,
+                location: "app.c:31".into(),
+                message: "x == 2".into(),
+                critical: None,
+            }),
             runs: Vec::new(),
         };
         for (thread, kind, object) in steps {

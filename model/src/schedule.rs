@@ -12,6 +12,7 @@
 //! failure assert
 //! location app.c:31
 //! message Assertion `x == 2' failed.
+//! critical 4
 //! steps 7
 //! t0 create - -
 //! t1 start - -
@@ -69,6 +70,8 @@ pub struct ScheduleFailure {
     pub location: String,
     /// In words.
     pub message: String,
+    /// After how many steps it is certain, if that is known.
+    pub critical: Option<u64>,
 }
 
 /// Equal steps in a row.
@@ -186,6 +189,9 @@ impl Schedule {
             writeln!(out, "failure {}", failure.kind)?;
             writeln!(out, "location {}", Line(&failure.location))?;
             writeln!(out, "message {}", Line(&failure.message))?;
+            if let Some(critical) = failure.critical {
+                writeln!(out, "critical {critical}")?;
+            }
         }
         writeln!(out, "steps {}", self.len())?;
         for Run { step, count } in &self.runs {
@@ -294,6 +300,11 @@ pub fn parse(text: &str) -> Result<Schedule, ScheduleError> {
             kind: lines.one("failure ", "'failure KIND'", FailureKind::from_word)?,
             location: lines.text("location ", "'location PLACE'")?,
             message: lines.text("message ", "'message TEXT'")?,
+            critical: if lines.next_starts("critical ") {
+                Some(lines.one("critical ", "'critical NUMBER'", |word| word.parse().ok())?)
+            } else {
+                None
+            },
         })
     } else {
         None

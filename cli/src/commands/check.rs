@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     /// Write the result as JSON too
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Start executions by this driver: auto, fork, restore
+    /// Start executions by this driver: auto, restore, fork, exec
     #[arg(long, value_name = "DRIVER", default_value = "auto", value_parser = driver)]
     driver: Driver,
     /// End with code 4 when nothing was found but not all schedules were explored
@@ -153,6 +153,7 @@ fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sou
         races: arguments.races,
         outcomes: arguments.outcomes || company == Company::Another,
         spurious: arguments.spurious,
+        debug: None,
         kept: if arguments.kept { kept_pairs(subject)? } else { Pairs::new() },
         ..Setup::exploring(strategy)
     };
@@ -294,5 +295,5 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 fn driver(text: &str) -> Result<Driver, String> {
-    Driver::from_word(text).ok_or_else(|| "no such driver; there are auto, fork, restore".to_owned())
+    Driver::from_word(text).ok_or_else(|| "no such driver; there are auto, restore, fork, exec".to_owned())
 }

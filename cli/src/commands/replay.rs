@@ -17,6 +17,7 @@ use model::event::EventKind;
 use model::report::FailureKind;
 use model::schedule::{self, Schedule};
 
+use crate::debugger;
 use crate::exit::{Exit, Failure};
 use crate::exploration::{self, Task};
 use crate::gated::Subject;
@@ -33,6 +34,9 @@ pub(crate) struct Arguments {
     /// Count the execution as hung when it takes no step for this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     step_timeout: u64,
+    /// Then run it in gdb, up to the step after which the failure is certain, with the thread that takes it
+    #[arg(long)]
+    gdb: bool,
 }
 
 /// Runs the command.
@@ -52,7 +56,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let task = Task { subject: &subject, gated: &gated, arguments: &program_arguments, setup: &setup, limits };
     let explored = exploration::run(&task)?;
     print!("{}", timeline(&schedule, |site| sources.position(site).map(str::to_owned), |site| sources.variable(site).map(str::to_owned)));
-    judge(&schedule, &explored, &sources)
+    let code = judge(&schedule, &explored, &sources)?;
+    if arguments.gdb {
+        debugger::run(&task, &schedule, &explored)?;
+    }
+    Ok(code)
 }
 
 fn read(path: &Path) -> Result<Schedule, Failure> {

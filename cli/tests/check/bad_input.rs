@@ -117,9 +117,73 @@ int main(void) {
 }
 ";
     sandbox.compile("app.c", source, &[]);
-    let said = sandbox.atomfix(&["check", "./app", "--step-timeout", "0.2", "--max-schedules", "1"]);
+    let said = sandbox.atomfix(&["check", "./app", "--step-timeout", "1", "--max-schedules", "1"]);
     assert!(said.out.contains("failure: step-limit: the program waits for something outside of it"), "{}{}", said.out, said.err);
     assert!(said.out.contains("note: the program waits for the world outside"), "{}", said.out);
+}
+
+#[test]
+fn what_differs_from_run_to_run_is_the_same_in_all_executions() {
+    for (what, source) in [
+        ("the clock", "#include <time.h>\nlong read_it(void) { return time(0); }\n"),
+        ("random numbers", "#include <sys/random.h>\nlong read_it(void) { long n; getrandom(&n, sizeof n, 0); return n; }\n"),
+        (
+            "a random device",
+            "#include <fcntl.h>\n#include <unistd.h>\nlong read_it(void) {\n  long n = 0;\n  int f = open(\"/dev/urandom\", O_RDONLY);\n  \
+             if (read(f, &n, sizeof n) != sizeof n) return 0;\n  close(f);\n  return n;\n}\n",
+        ),
+        ("its own addresses", "#include <stdlib.h>\nlong read_it(void) { char here; return (long)&here + (long)malloc(9); }\n"),
+        (
+            "the time that it takes",
+            "#include <sys/resource.h>\nlong read_it(void) { struct rusage u; getrusage(RUSAGE_SELF, &u); return u.ru_utime.tv_usec + u.ru_maxrss; }\n",
+        ),
+        ("the processor's clock", "#include <x86intrin.h>\nlong read_it(void) { return __rdtsc(); }\n"),
+    ] {
+        let sandbox = Sandbox::new();
+        let main = "#include <pthread.h>\n#include <stdio.h>\nstatic void *add(void *n) { ++*(int *)n; return n; }\nint main(void) {\n  int n = 0;\n  pthread_t t;\n  \
+                    pthread_create(&t, 0, add, &n);\n  pthread_join(t, 0);\n  printf(\"%ld\", read_it());\n  fflush(stdout);\n}\n";
+        sandbox.compile("app.c", &format!("{source}{main}"), &[]);
+        let run = || {
+            let said = sandbox.atomfix(&["check", "./app", "--outcomes", "--strategy", "random", "--max-schedules", "20"]);
+            assert_eq!(said.code, 0, "{what}: {}{}", said.out, said.err);
+            said.out.lines().filter(|line| line.contains("outcome:")).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let first = run();
+        assert!(matches!(&first[..], [one] if one.contains("20 of 20 schedules printed")), "{what}: {first:?}");
+        assert_eq!(run(), first, "{what}");
+    }
+}
+
+#[test]
+fn a_thread_that_was_created_before_main_gets_a_fresh_process_each_time() {
+    let sandbox = Sandbox::new();
+    let source = "#include <pthread.h>
+static void *work(void *unused) { return unused; }
+static pthread_t early;
+__attribute__((constructor)) static void begin(void) { pthread_create(&early, NULL, work, NULL); }
+int main(void) { return 0; }
+";
+    sandbox.compile("app.c", source, &[]);
+    let said = sandbox.atomfix(&["check", "./app", "--max-schedules", "3"]);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    assert!(said.out.contains("driver exec: a thread was created before main"), "{}", said.out);
+    assert!(said.out.contains("note: a thread was created before main: it runs outside of control"), "{}", said.out);
+}
+
+#[test]
+fn gdb_stops_at_the_critical_step_in_the_program_s_own_source() {
+    let (sandbox, schedule) = checked();
+    let said = sandbox.atomfix(&["replay", &schedule, "--gdb"]);
+    if said.code == 3 {
+        assert!(said.err.contains("gdb: not found"), "{}", said.err);
+        return;
+    }
+    assert_eq!(said.code, 1, "{}{}", said.out, said.err);
+    let text = sandbox.read(&schedule);
+    let critical = text.lines().find_map(|line| line.strip_prefix("critical ")).expect("the critical step");
+    assert!(said.out.contains(&format!("stopped after step {critical} of the schedule, where t")), "{}", said.out);
+    assert!(said.out.contains("app.c:"), "{}", said.out);
+    assert!(said.out.contains("n++;"), "{}", said.out);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Programs sorted by outcome. Each is explored with both drivers, which must agree; what is printed is compared with a
+//! Programs sorted by outcome. Each is explored with all drivers, which must agree; what is printed is compared with a
 //! golden file beside the program (`ATOMFIX_BLESS=1` writes it); and every failure is replayed.
 
 use std::fs;
@@ -65,6 +65,7 @@ fn check(outcome: &str, code: i32) {
         assert_eq!(restored.code, code, "{name}: {}{}", restored.out, restored.err);
         assert!(restored.out.contains("driver restore"), "{name}: {}", restored.out);
         assert_eq!(result(&sandbox), by_fork, "{name}: both drivers find the same");
+        let schedules = sandbox.schedules();
 
         let golden = program.with_extension("out");
         if std::env::var_os("ATOMFIX_BLESS").is_some() {
@@ -72,12 +73,37 @@ fn check(outcome: &str, code: i32) {
         }
         assert_eq!(stable(&restored.out), fs::read_to_string(&golden).unwrap_or_default(), "{name}: ATOMFIX_BLESS=1 accepts it");
 
-        let schedules = sandbox.schedules();
         assert_eq!(schedules.len(), by_fork["failures"].as_array().expect("a list").len(), "{name}");
         for schedule in schedules {
             let said = sandbox.atomfix(&["replay", &schedule]);
             assert!(said.out.ends_with("the same failure as recorded\n"), "{name}: {}{}", said.out, said.err);
             assert_eq!(said.code, 1, "{name}");
+        }
+    }
+}
+
+/// The same strategy and seed give the same schedules and outcomes, whichever driver starts executions. A fresh process for each takes
+/// milliseconds, so these are the first ones only.
+#[test]
+fn all_drivers_take_the_same_schedules() {
+    for program in ["fail", "pass", "deadlock"].into_iter().flat_map(programs) {
+        let name = program.file_name().expect("a name").to_string_lossy();
+        let text = fs::read_to_string(&program).expect("a program");
+        let sandbox = Sandbox::new();
+        sandbox.compile(&name, &text, &asked(&text, "flags: "));
+        for strategy in ["dfs", "random"] {
+            let explore = |driver| {
+                let bounds = ["--strategy", strategy, "--seed", "7", "--max-schedules", "12", "--outcomes"];
+                let said = sandbox.atomfix(&[&["check", "./app", "--driver", driver, "--json", "result.json"][..], &bounds].concat());
+                assert!(matches!(said.code, 0 | 1), "{name} by {driver}: {}{}", said.out, said.err);
+                assert!(said.out.contains(&format!("note: driver {driver}: asked for")), "{name}: {}", said.out);
+                let texts: Vec<String> = sandbox.schedules().iter().map(|path| sandbox.read(path)).collect();
+                (result(&sandbox), texts)
+            };
+            let restored = explore("restore");
+            for driver in ["fork", "exec"] {
+                assert_eq!(explore(driver), restored, "{name}, {strategy} by {driver}");
+            }
         }
     }
 }

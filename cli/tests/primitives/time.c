@@ -4,14 +4,21 @@
 // case clocks: same
 // case two: 12 | 21
 // case deadline: 1.000000000
+// case timer: 2.000000000 1
+// case timer-periodic: 3.000000000 3
+// case timer-polled: 2.000000000 1
+// case timer-beside: 0 | 1
 // case alarm: pass
 // note alarm: the program handles signals
 #define _GNU_SOURCE
+#include <poll.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +27,11 @@ static void *say(void *id) {
   usleep(id == (void *)1 ? 10 : 20);
   order[said++] = (int)(long)id;
   return NULL;
+}
+static atomic_int flag;
+static void *set(void *unused) {
+  flag = 1;
+  return unused;
 }
 static struct timespec now(void) {
   struct timespec time;
@@ -68,6 +80,31 @@ int main(int argc, char **argv) {
     pthread_cond_timedwait(&c, &m, &span);
     pthread_mutex_unlock(&m);
     since(begin);
+  } else if (!strncmp(is, "timer", 5)) {
+    int t = timerfd_create(CLOCK_MONOTONIC, 0), seen = 0;
+    struct itimerspec setting = {.it_value = {2, 0}};
+    uint64_t count = 0;
+    if (!strcmp(is, "timer-periodic")) setting = (struct itimerspec){{1, 0}, {1, 0}};
+    timerfd_settime(t, 0, &setting, NULL);
+    if (!strcmp(is, "timer-periodic")) sleep(3);
+    if (!strcmp(is, "timer-polled")) {
+      struct pollfd one = {t, POLLIN, 0};
+      seen = poll(&one, 1, -1) == 1 ? 0 : 9;
+    }
+    if (!strcmp(is, "timer-beside")) {
+      // Whether the other thread comes before the timer.
+      pthread_t u;
+      pthread_create(&u, NULL, set, NULL);
+      read(t, &count, sizeof count);
+      seen = flag;
+      pthread_join(u, NULL);
+      printf("%d", seen);
+    } else {
+      read(t, &count, sizeof count);
+      since(begin);
+      printf(" %d", (int)count + seen);
+    }
+    close(t);
   } else {
     alarm(1);
     sleep(2);

@@ -353,6 +353,8 @@ impl<'a> Reader<'a> {
             restarts,
             threads,
             notes,
+            // Of use to a debugger only, which follows one schedule.
+            habits: 0,
             revocations,
             restored_pages: pages,
             time: Duration::from_nanos(time),

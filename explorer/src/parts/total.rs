@@ -21,6 +21,7 @@ pub fn nothing() -> Explored {
         restarts: 0,
         threads: 0,
         notes: 0,
+        habits: 0,
         revocations: 0,
         early_ends: Vec::new(),
         restored_pages: 0,
@@ -51,6 +52,7 @@ fn add(total: &mut Explored, part: &Explored) {
     total.restarts += part.restarts;
     total.threads = total.threads.max(part.threads);
     total.notes |= part.notes;
+    total.habits |= part.habits;
     total.revocations += part.revocations;
     total.restored_pages = total.restored_pages.max(part.restored_pages);
     total.time += part.time;

@@ -70,7 +70,7 @@ pub enum Word {
     Child = 3,
     /// Bytes of text that were found.
     FoundBytes = 4,
-    /// 1: fork, 2: restore.
+    /// 1: fork, 2: restore, 3: exec, 4: none, under a debugger.
     Driver = 5,
     /// As in `Counts`.
     Schedules = 6,
@@ -102,6 +102,12 @@ pub enum Word {
     Asleep = 20,
     /// 1 while the engine waits for what comes from outside the program, 0 otherwise.
     AwaitsOutside = 21,
+    /// Written by `atomfix`: the descriptor of the file that the engine's memory lies in; 0 when there is none.
+    Arena = 32,
+    /// The address of what a fresh process is to do, in the engine's memory; 0 in the first process.
+    Job = 33,
+    /// What the program was seen to do that needs more scheduling points: bits.
+    Habits = 34,
     /// Bytes of the engine's memory in use.
     EngineBytes = 18,
     /// About how many schedules there are in all; 0 when that cannot be told.

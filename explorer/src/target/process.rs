@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::string::String;
 use std::vec::Vec;
 
@@ -41,21 +41,57 @@ pub struct Target {
 
 /// Starts the program.
 pub fn start(program: &Program, setup: &Setup) -> io::Result<Target> {
-    let page = memory_file()?;
-    page.set_len(BYTES as u64)?;
-    page.write_all_at(setup.to_text().as_bytes(), SETUP as u64)?;
+    let (page, arena) = (page(setup)?, arena_file());
+    if let Some(arena) = &arena {
+        page.write_all_at(&i64::from(arena.as_raw_fd()).to_ne_bytes(), Word::Arena.offset() as u64)?;
+    }
     let output = output_file()?;
     let mut command = Command::new(absolute(&program.path)?);
     command.arg0(&program.name).args(&program.arguments);
     command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
     let descriptor = page.as_raw_fd();
-    command.env(ENV_CHECK, std::format!("{descriptor}"));
-    // Restartable sequences are written to by the kernel in memory that is write-protected between executions; and symbols
-    // bound at their first use would make the first execution differ from the others.
-    command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0").env("LD_BIND_NOW", "1");
+    command.envs(environment(descriptor));
+    let descriptors = [Some(descriptor), arena.as_ref().map(AsRawFd::as_raw_fd)];
     // SAFETY: the closure makes only system calls, which is sound between fork and exec.
-    unsafe { command.pre_exec(move || prepare(descriptor)) };
+    unsafe { command.pre_exec(move || prepare(&descriptors)) };
     Ok(Target { child: command.spawn()?, page })
+}
+
+/// Starts a debugger that is to start the program with the variables that `command` is given for it. It has the terminal.
+pub fn debug(setup: &Setup, command: impl FnOnce(&[(&'static str, String)]) -> Command) -> io::Result<ExitStatus> {
+    let page = page(setup)?;
+    let descriptor = page.as_raw_fd();
+    let mut command = command(&environment(descriptor));
+    // SAFETY: as in `start`.
+    unsafe { command.pre_exec(move || keep_open(descriptor)) };
+    command.status()
+}
+
+/// What the engine finds in the environment. Restartable sequences are written to by the kernel in memory that is write-protected
+/// between executions; and symbols bound at their first use would make the first execution differ from the others.
+fn environment(page: i32) -> [(&'static str, String); 3] {
+    [(ENV_CHECK, std::format!("{page}")), ("GLIBC_TUNABLES", String::from("glibc.pthread.rseq=0")), ("LD_BIND_NOW", String::from("1"))]
+}
+
+fn page(setup: &Setup) -> io::Result<File> {
+    let page = memory_file()?;
+    page.set_len(BYTES as u64)?;
+    page.write_all_at(setup.to_text().as_bytes(), SETUP as u64)?;
+    Ok(page)
+}
+
+/// Address space for the engine's memory, for fresh processes to find it in. Where files may not be as large, they cannot be used.
+fn arena_file() -> Option<File> {
+    const BYTES: u64 = 1 << 36;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: fills the structure that it is given.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0;
+    if !known || limit.rlim_cur < BYTES {
+        return None;
+    }
+    let file = memory_file().ok()?;
+    file.set_len(BYTES).ok()?;
+    Some(file)
 }
 
 /// A path with a folder in it, so that the program is not looked for elsewhere.
@@ -82,12 +118,14 @@ fn output_file() -> io::Result<File> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(file) }
 }
 
-/// In the child, before the program: keeps the page open, takes randomness out of addresses, dies with us.
-fn prepare(page: i32) -> io::Result<()> {
+fn keep_open(descriptor: i32) -> io::Result<()> {
     // SAFETY: clears the close-on-exec flag of a descriptor that is open.
-    if unsafe { libc::fcntl(page, libc::F_SETFD, 0) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    if unsafe { libc::fcntl(descriptor, libc::F_SETFD, 0) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// In the child, before the program: keeps the page open, takes randomness out of addresses, dies with us.
+fn prepare(descriptors: &[Option<i32>]) -> io::Result<()> {
+    descriptors.iter().flatten().try_for_each(|&descriptor| keep_open(descriptor))?;
     // Where this is not permitted, the engine says that addresses are randomized.
     // SAFETY: changes how the next program is loaded, nothing else.
     unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE.cast_unsigned().into()) };

@@ -43,10 +43,24 @@ pub enum Driver {
     Fork,
     /// One process whose memory is put back.
     Restore,
+    /// A fresh process for each.
+    Exec,
+}
+
+/// The one execution of a debugger's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Debug {
+    /// Where it stops: after this many steps.
+    pub stop: u64,
+    /// What the program is known to do: as in `Word::Habits`.
+    pub habits: u64,
+    /// How many threads it is known to have.
+    pub threads: u64,
 }
 
 /// All drivers, with their words.
-pub const DRIVERS: &[(Driver, &str)] = &[(Driver::Auto, "auto"), (Driver::Fork, "fork"), (Driver::Restore, "restore")];
+pub const DRIVERS: &[(Driver, &str)] =
+    &[(Driver::Auto, "auto"), (Driver::Fork, "fork"), (Driver::Restore, "restore"), (Driver::Exec, "exec")];
 
 impl Driver {
     /// The driver with this word.
@@ -106,6 +120,8 @@ pub struct Setup {
     /// What is done with failures then. A replay whose schedule is to be made simple has the scheduling points that an exploration
     /// has.
     pub sequel: Sequel,
+    /// Whether it is replayed in a debugger, and where it stops then.
+    pub debug: Option<Debug>,
     /// A schedule to follow instead of exploring.
     pub replay: Option<Vec<TakenStep>>,
 }
@@ -126,6 +142,7 @@ impl Setup {
             shared: Vec::new(),
             part: None,
             sequel: Sequel::Simplify,
+            debug: None,
             replay: None,
         }
     }
@@ -147,6 +164,9 @@ impl Setup {
         let _ = writeln!(text, "seed {seed}\nsteps {}\ndriver {}", self.steps, self.driver.word());
         if self.end == End::FirstFailure {
             text.push_str("end first-failure\n");
+        }
+        if let Some(Debug { stop, habits, threads }) = self.debug {
+            let _ = writeln!(text, "debug {stop} {habits} {threads}");
         }
         for (asked, key) in [(self.races, "races"), (self.outcomes, "outcomes"), (self.spurious, "spurious")] {
             if asked {
@@ -189,6 +209,11 @@ impl Setup {
                 "steps" => setup.steps = value.parse().ok()?,
                 "driver" => setup.driver = Driver::from_word(value)?,
                 "end" if value == "first-failure" => setup.end = End::FirstFailure,
+                "debug" => {
+                    let mut words = value.split(' ').map(|word| word.parse().ok());
+                    let mut next = || words.next().flatten();
+                    setup.debug = Some(Debug { stop: next()?, habits: next()?, threads: next()? });
+                }
                 "races" => setup.races = value == "yes",
                 "outcomes" => setup.outcomes = value == "yes",
                 "spurious" => setup.spurious = value == "yes",
@@ -241,6 +266,7 @@ mod tests {
                 races: executions.is_some(),
                 outcomes: executions.is_none(),
                 spurious: executions.is_some(),
+                debug: executions.map(|_| Debug { stop: 3, habits: 2, threads: 4 }),
                 kept: Pairs::from([((SiteKey(1), SiteKey(2)), Atomicity::Read), ((SiteKey(1), SiteKey(3)), Atomicity::Exclusive)]),
                 shared,
                 part,

@@ -54,6 +54,8 @@ pub struct Explored {
     pub threads: u64,
     /// Bits of `page::Note`.
     pub notes: u64,
+    /// As in `Word::Habits`.
+    pub habits: u64,
     /// Injected locks revoked.
     pub revocations: u64,
     /// Holds of injected locks that ended before their regions.
@@ -238,6 +240,7 @@ fn conclude(target: &Target, status: ExitStatus, elapsed: Duration, timed_out: b
         restarts: target.word(Word::Restarts),
         threads: target.word(Word::Threads),
         notes: target.word(Word::Notes),
+        habits: target.word(Word::Habits),
         revocations: target.word(Word::Revocations),
         early_ends: target.early_ends(),
         restored_pages: target.word(Word::RestoredPages),

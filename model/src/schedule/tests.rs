@@ -13,6 +13,7 @@ fn example() -> Schedule {
             kind: FailureKind::Assert,
             location: "app.c:31".into(),
             message: "Assertion `x == 2' failed.".into(),
+            critical: None,
         }),
         runs: Vec::new(),
     };

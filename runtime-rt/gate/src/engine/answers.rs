@@ -42,7 +42,7 @@ pub(crate) fn answer(engine: &Engine, number: libc::c_long, arguments: &[usize; 
         // Our handlers run on a stack of their own, which stays; nothing else would use another one.
         libc::SYS_sigaltstack => Some(0),
         // Timers that send signals never go off: they would in real time.
-        libc::SYS_alarm | libc::SYS_setitimer => {
+        libc::SYS_alarm | libc::SYS_setitimer | libc::SYS_timer_settime => {
             control::note(Note::Signals);
             Some(0)
         }

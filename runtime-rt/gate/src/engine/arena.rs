@@ -8,10 +8,15 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::ptr::{null_mut, with_exposed_provenance_mut};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::sys::memory::{Sharing, map};
+use explorer::target::page::Word;
+
+use super::control;
+use crate::sys::memory::{Sharing, map, map_file_at};
 
 /// Address space for strategies, traces and models; memory is used only as far as it is touched.
 const BYTES: usize = 1 << 36;
+/// Where it lies when it is a file that fresh processes map again: what points into it is then right in all of them.
+const HOME: usize = 0x3000_0000_0000;
 const SMALLEST: u32 = 4;
 const CLASSES: usize = 37;
 
@@ -31,7 +36,9 @@ static STATE: AtomicUsize = AtomicUsize::new(0);
 fn state() -> Option<&'static State> {
     let known = STATE.load(Relaxed);
     let address = if known == 0 {
-        let start = map(BYTES, Sharing::Shared).ok()?;
+        let file = i32::try_from(control::get(Word::Arena)).ok().filter(|&file| file > 0);
+        let mapped = file.and_then(|file| map_file_at(HOME, file, BYTES).ok());
+        let start = mapped.map_or_else(|| map(BYTES, Sharing::Shared), Ok).ok()?;
         STATE.store(start, Relaxed);
         start
     } else {
@@ -40,10 +47,15 @@ fn state() -> Option<&'static State> {
     let state: *const State = with_exposed_provenance_mut(address);
     // SAFETY: the mapping is zeroed, which is a valid `State`, and is never unmapped.
     let state = unsafe { &*state };
-    if known == 0 {
+    if known == 0 && state.fresh.load(Relaxed) == 0 {
         state.fresh.store(address + size_of::<State>(), Relaxed);
     }
     Some(state)
+}
+
+/// Whether an address is that of memory which fresh processes share with this one.
+pub(crate) fn is_shared(address: usize) -> bool {
+    state().is_some() && STATE.load(Relaxed) == HOME && (HOME..HOME + BYTES).contains(&address)
 }
 
 /// Bytes of the arena in use, for telling whether an exploration's memory grows.

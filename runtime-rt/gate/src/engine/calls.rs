@@ -11,7 +11,7 @@ use model::ids::{SiteKey, ThreadId};
 use super::dispatch::own_signal;
 use super::fiber::{Engine, running};
 use super::outside::{Origin, source};
-use super::{control, execution, interrupts, output};
+use super::{answers, control, execution, interrupts, output, timers};
 use crate::gate::ask::{Ask, Nanoseconds, Request, Until};
 use crate::gate::readiness::{Fed, Readiness};
 use crate::interpose::futex;
@@ -124,7 +124,10 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_tee,
     libc::SYS_vmsplice,
     libc::SYS_epoll_pwait,
+    libc::SYS_timerfd_create,
     libc::SYS_eventfd,
+    libc::SYS_timerfd_settime,
+    libc::SYS_timerfd_gettime,
     libc::SYS_accept4,
     libc::SYS_eventfd2,
     libc::SYS_epoll_create1,
@@ -192,6 +195,11 @@ struct Caller<'a> {
 impl Caller<'_> {
     /// Waits until it is so; or, where there is a time limit, until that passes.
     fn wait(&self, ready: Readiness, until: Until) -> i32 {
+        let until = match (self.asking(|| timers::first_due(self.engine, ready)), until) {
+            (Some(due), Until::Deadline(at)) => Until::Deadline(due.min(at)),
+            (Some(due), Until::Forever) => Until::Deadline(due),
+            (None, until) => until,
+        };
         let ready = if self.asking(|| source(ready)) == Origin::Outside { ready.outside() } else { ready };
         self.engine.request(self.engine.current(), Request { ask: Ask::Call { ready, until, why: self.why }, site: self.site })
     }
@@ -251,6 +259,7 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
                 return result;
             }
         }
+        libc::SYS_close => engine.timers.borrow_mut().close(descriptor(arguments[0])),
         _ => {}
     }
     let site = engine.take_site().or_else(|| engine.with_current(|fiber| fiber.last_site.get()));
@@ -258,8 +267,16 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
     if is_output(number, &arguments, &caller) {
         return caller.kernel(number, arguments);
     }
+    if number == libc::SYS_read && caller.asking(|| is_random(descriptor(arguments[0]))) {
+        answers::fill(engine, arguments[1], arguments[2]);
+        return Ok(arguments[2]);
+    }
     if CANCELLABLE.contains(&number) {
         interrupts::look_for_cancellation(engine);
+    }
+    if matches!(number, libc::SYS_timerfd_create | libc::SYS_timerfd_settime | libc::SYS_timerfd_gettime) {
+        caller.wait(Readiness::Always, Until::Forever);
+        return caller.asking(|| timer(engine, number, &arguments));
     }
     match caller.asking(|| shape(number, &arguments)) {
         Shape::Transfer { descriptor, events, pieces, flags } => transfer(&caller, number, arguments, (descriptor, events, pieces, flags)),
@@ -304,6 +321,32 @@ fn sleep(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> usize
     let before = if absolute { engine.model.borrow().now() } else { Nanoseconds(0) };
     engine.point(Ask::Sleep { span: Nanoseconds(wanted.0.saturating_sub(before.0)) });
     0
+}
+
+/// The calls for timers.
+fn timer(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> Result<usize, Errno> {
+    let [first, second, third, fourth, ..] = *arguments;
+    let (setting, place) = match number {
+        libc::SYS_timerfd_create => return timers::create(engine, second),
+        libc::SYS_timerfd_gettime => (timers::get(engine, descriptor(first))?, second),
+        _ => {
+            let new: *const [u64; 4] = core::ptr::with_exposed_provenance(third);
+            // SAFETY: the program passes valid times, or null.
+            let new = *unsafe { new.as_ref() }.ok_or(Errno(libc::EFAULT))?;
+            (timers::set(engine, descriptor(first), second, new)?, fourth)
+        }
+    };
+    let place: *mut [u64; 4] = core::ptr::with_exposed_provenance_mut(place);
+    if !place.is_null() {
+        // SAFETY: as above.
+        unsafe { place.write(setting) };
+    }
+    Ok(0)
+}
+
+/// Whether a descriptor gives random numbers, which are the same in every execution.
+fn is_random(descriptor: i32) -> bool {
+    matches!(&poll::link(descriptor)[..], b"/dev/urandom" | b"/dev/random")
 }
 
 /// Whether the call prints: into our own file, in the order in which it happens; no thread of the program reads it.

@@ -24,6 +24,11 @@ pub(crate) fn open(descriptor: i32) -> bool {
     }
 }
 
+/// Whether the page lies there.
+pub(crate) fn is_page(address: usize) -> bool {
+    PAGE.load(Relaxed) == address
+}
+
 fn word(word: Word) -> Option<&'static AtomicU64> {
     let page = PAGE.load(Relaxed);
     if page == 0 {

@@ -8,7 +8,7 @@ use explorer::target::page::Note;
 
 use super::fiber::{Engine, Stop, uninstall};
 use super::restore::Restorer;
-use super::{answers, calls, control};
+use super::{answers, calls, clock, control};
 use crate::sys::call::{Errno, process, system_call, word};
 use crate::sys::signal::restorer_range;
 use crate::sys::trap;
@@ -78,6 +78,7 @@ fn irregular(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> O
         libc::SYS_fork => Some(Verdict::Done(fork(number, *arguments))),
         libc::SYS_clone if arguments[1] == 0 && arguments[0] & word(libc::CLONE_VM) == 0 => Some(Verdict::Done(fork(number, *arguments))),
         libc::SYS_vfork | libc::SYS_clone | libc::SYS_clone3 => {
+            clock::give_back();
             let thread = number == libc::SYS_clone && arguments[0] & word(libc::CLONE_THREAD) != 0;
             control::note(if thread { Note::RawThreads } else { Note::Forks });
             Some(Verdict::Past)
@@ -116,6 +117,7 @@ pub(super) fn own_signal(number: libc::c_long, arguments: &[usize; 6]) -> Option
 
 fn fork(number: libc::c_long, arguments: [usize; 6]) -> isize {
     control::note(Note::Forks);
+    clock::give_back();
     let child = pass(number, arguments);
     if child == 0 {
         end();

@@ -1,13 +1,14 @@
 //! Which driver starts executions: chosen by what the machine can do and the program does.
 
 use explorer::strategy::Strategy;
-use explorer::target::page::Word;
+use explorer::target::page::{Note, Word};
 use explorer::target::setup::Driver;
 
-use super::execution::Ended;
+use super::execution::{self, Ended};
 use super::explore::remark;
 use super::fiber::Engine;
-use super::{control, dispatch, fork, lenders, restore};
+use super::{arena, control, dispatch, exec, fork, lenders, restore, start};
+use crate::sys::maps::{Mapping, mappings};
 use crate::sys::switch::is_fast;
 
 /// A driver in use.
@@ -17,11 +18,50 @@ pub(crate) enum InUse {
     Fork,
     /// One process, whose memory is put back.
     Restore,
+    /// A fresh process for each execution.
+    Exec,
+    /// This process runs one execution, under a debugger.
+    Debugged,
 }
 
 /// Begins to use the driver that is wished for, or the best one.
 pub(crate) fn begin(engine: &Engine, wish: Driver) -> InUse {
+    let driver = choose(engine, wish);
+    if driver != InUse::Exec {
+        start::close_descriptors();
+    }
+    driver
+}
+
+/// Begins the one execution of a debugger's.
+pub(crate) fn begin_debugged(engine: &Engine) -> InUse {
+    control::set(Word::Driver, 4);
+    start::close_descriptors();
+    let _ = dispatch::begin(engine);
+    InUse::Debugged
+}
+
+/// Why neither putting memory back nor forking gives the program what it has at its start, if so.
+fn needs_fresh_process() -> Option<&'static str> {
+    if control::get(Word::Notes) & Note::EarlyThread.bit() != 0 {
+        return Some("a thread was created before main");
+    }
+    let ours = |mapping: &Mapping| control::is_page(mapping.start) || arena::is_shared(mapping.start);
+    let shared = mappings().ok()?.iter().any(|mapping| mapping.shared && !ours(mapping));
+    shared.then_some("the program shares memory with other processes before main")
+}
+
+fn begin_exec(why: &str) -> InUse {
+    control::set(Word::Driver, 3);
+    remark(&alloc::format!("driver exec: {why}"));
+    InUse::Exec
+}
+
+fn choose(engine: &Engine, wish: Driver) -> InUse {
+    let fresh = if wish == Driver::Exec { Some("asked for") } else { needs_fresh_process() };
     match wish {
+        Driver::Exec | Driver::Auto if fresh.is_some() && exec::is_possible(engine) => begin_exec(fresh.unwrap_or_default()),
+        Driver::Exec => begin_fork("the engine's memory cannot be shared with fresh processes"),
         Driver::Fork => begin_fork("asked for"),
         Driver::Auto if !is_fast() => begin_fork("the processor or kernel lacks FSGSBASE"),
         Driver::Auto | Driver::Restore => match begin_restore(engine) {
@@ -61,6 +101,8 @@ pub(crate) fn execute(engine: &Engine, driver: InUse, strategy: &mut dyn Strateg
     match driver {
         InUse::Fork => fork::execute(engine, strategy, limit),
         InUse::Restore => restore::execute(engine, strategy, limit),
+        InUse::Exec => exec::execute(engine, strategy, limit),
+        InUse::Debugged => execution::execute(engine, strategy, limit),
     }
 }
 

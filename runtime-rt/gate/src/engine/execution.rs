@@ -19,7 +19,7 @@ use super::failure::{Failed, deadlock, has_lock_cycle};
 use super::fiber::{Engine, Fiber, Routine, Stop};
 use super::habits::Habit;
 use super::outside::{self, Patience};
-use super::{control, early};
+use super::{control, early, timers};
 use crate::gate::ask::Ask;
 use crate::gate::thread::Life;
 use crate::sys::switch::{StackPointer, prepare};
@@ -151,10 +151,11 @@ fn begin(engine: &Engine) {
     }
     engine.fibers.borrow_mut().clear();
     engine.names.borrow_mut().clear();
+    engine.timers.borrow_mut().clear();
     engine.entropy.set(0);
     control::set(Word::AwaitsOutside, 0);
-    add_fiber(engine, engine.initial, None);
-    engine.model.borrow_mut().threads[0].name(engine.initial.identity);
+    add_fiber(engine, engine.initial.get(), None);
+    engine.model.borrow_mut().threads[0].name(engine.initial.get().identity);
 }
 
 /// Takes one step: who took it, or how the execution ended.
@@ -185,6 +186,7 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
         };
         engine.model.borrow_mut().perform(thread, &mut pick)
     };
+    timers::fire(engine);
     record(engine, thread, &performed.event, preempts);
     engine.note_step(thread, &performed.event);
     strategy.executed(&Step { thread, event: performed.event });
@@ -339,7 +341,7 @@ extern "C" fn entry() -> ! {
 /// The program's `main`, after which the process ends.
 extern "C" fn run_main(_: *mut c_void) -> *mut c_void {
     let Some(engine) = super::fiber::running() else { control::broken("main runs without an engine") };
-    let main = engine.main;
+    let main = engine.main.get();
     let status = (main.function)(main.count, main.arguments, main.environment);
     end_process(engine, status)
 }

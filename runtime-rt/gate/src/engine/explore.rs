@@ -33,9 +33,7 @@ const LENDERS_FIRST: usize = 8;
 /// Explores or replays, and ends the process.
 pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
     control::set(Word::Phase, Phase::Exploring as u64);
-    output::keep();
-    lenders::ensure(&mut engine.lenders.borrow_mut(), LENDERS_FIRST);
-    let mut driver = driver::begin(engine, setup.driver);
+    let mut driver = begin_driver(engine, setup);
     let begin = now();
     let mut classes = Classes::default();
     let mut endings = Endings::default();
@@ -43,6 +41,7 @@ pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
     *engine.races.borrow_mut() = setup.races.then(Races::default);
     engine.model.borrow_mut().spurious = if setup.spurious { Spurious::Possible } else { Spurious::Never };
     engine.shadow.borrow_mut().share(&setup.shared);
+    engine.habits.know(&setup.shared);
     let strategy = loop {
         let mut strategy = build(engine, setup);
         if explore_once(engine, setup, &mut driver, &mut *strategy, (&mut classes, &mut endings, &mut interleaved)) {
@@ -64,6 +63,19 @@ pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
     }
     control::set(Word::Phase, Phase::Ended as u64);
     crate::sys::call::exit_process(0)
+}
+
+fn begin_driver(engine: &Engine, setup: &Setup) -> InUse {
+    let Some(debug) = setup.debug else {
+        output::keep();
+        lenders::ensure(&mut engine.lenders.borrow_mut(), LENDERS_FIRST);
+        return driver::begin(engine, setup.driver);
+    };
+    // What is printed goes to the user. Nothing can be begun anew, so all that an execution needs is there from the beginning.
+    engine.habits.adopt(debug.habits);
+    engine.stop_at.set(Some(debug.stop));
+    lenders::ensure(&mut engine.lenders.borrow_mut(), LENDERS_FIRST.max(usize::try_from(debug.threads).unwrap_or(LENDERS_FIRST)));
+    driver::begin_debugged(engine)
 }
 
 fn build(engine: &Engine, setup: &Setup) -> Box<dyn Strategy> {
@@ -203,12 +215,13 @@ fn simplify(engine: &Engine, setup: &Setup, driver: InUse, classes: &Classes) {
     for (index, class) in classes.list.iter().enumerate().take(CLASSES).filter(|(_, class)| can_be_simplified(class.kind)) {
         let mut taken = Vec::new();
         let mut replay = |candidate: &[Expected]| {
-            let mut strategy = Replay::new(candidate.to_vec(), Discipline::Tolerant);
+            // In a box: fresh processes find it in the engine's memory.
+            let mut strategy = Box::new(Replay::new(candidate.to_vec(), Discipline::Tolerant));
             if control::get(Word::Stop) != 0 || !strategy.begin() {
                 return None;
             }
             control::add(Word::Executions, 1);
-            match driver::execute(engine, driver, &mut strategy, setup.steps) {
+            match driver::execute(engine, driver, &mut *strategy, setup.steps) {
                 Ended::Failed(failed) if failed.same_class(class) => {
                     let recorder = engine.recorder.borrow();
                     taken.push((recorder.traced(), recorder.taken()));
@@ -233,10 +246,10 @@ fn simplify(engine: &Engine, setup: &Setup, driver: InUse, classes: &Classes) {
 
 /// Whether random ends of a beginning all fail in this way.
 fn always_fails(engine: &Engine, setup: &Setup, driver: InUse, class: &FoundFailure, beginning: &[Expected]) -> bool {
-    let mut ends = Prefix::new(beginning.to_vec(), ENDS, 1);
+    let mut ends = Box::new(Prefix::new(beginning.to_vec(), ENDS, 1));
     while control::get(Word::Stop) == 0 && ends.begin() {
         control::add(Word::Executions, 1);
-        match driver::execute(engine, driver, &mut ends, setup.steps) {
+        match driver::execute(engine, driver, &mut *ends, setup.steps) {
             Ended::Failed(failed) if failed.same_class(class) => {}
             _ => return false,
         }

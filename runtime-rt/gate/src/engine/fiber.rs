@@ -18,6 +18,7 @@ use super::habits::{Habit, Habits};
 use super::interrupts;
 use super::lenders::Lender;
 use super::restore::Restorer;
+use super::timers::Timers;
 use crate::gate::ask::{Ask, Request};
 use crate::gate::model::Model;
 use crate::gate::shadow::Shadow;
@@ -109,9 +110,9 @@ pub(crate) struct Main {
 /// The engine.
 pub(crate) struct Engine {
     /// The program.
-    pub(crate) main: Main,
+    pub(crate) main: Cell<Main>,
     /// The initial thread's own TLS block and stack.
-    pub(crate) initial: Lender,
+    pub(crate) initial: Cell<Lender>,
     /// Some address of the engine's own stack.
     pub(crate) own_stack: Cell<usize>,
     /// Where the engine stands while a fiber runs.
@@ -126,6 +127,8 @@ pub(crate) struct Engine {
     /// By `ThreadId`.
     #[expect(clippy::vec_box, reason = "a fiber leaves its stack pointer in its own memory, which must not move")]
     pub(crate) fibers: RefCell<Vec<Box<Fiber>>>,
+    /// Timers that are descriptors.
+    pub(crate) timers: RefCell<Timers>,
     /// Semaphores with a name.
     pub(crate) names: RefCell<Names>,
     /// What needs more points than usual.
@@ -146,6 +149,8 @@ pub(crate) struct Engine {
     pub(crate) restorer: Restorer,
     /// What the step that is being taken overwrites in memory, if that is a word.
     pub(crate) overwritten: Cell<Option<u64>>,
+    /// After how many steps a debugger is told to stop.
+    pub(crate) stop_at: Cell<Option<u64>>,
     /// Why the fiber that ran last stopped.
     stop: RefCell<Stop>,
     /// Where the execution's random numbers have got to.
@@ -178,8 +183,9 @@ impl Engine {
     /// Makes the engine and keeps it for ever.
     pub(crate) fn install(main: Main, initial: Lender, active: &'static Cell<bool>) -> &'static Self {
         let engine = Box::leak(Box::new(Self {
-            main,
-            initial,
+            main: Cell::new(main),
+            initial: Cell::new(initial),
+            stop_at: Cell::new(None),
             own_stack: Cell::new(0),
             home: Cell::new(StackPointer(0)),
             current: Cell::new(ThreadId(0)),
@@ -187,6 +193,7 @@ impl Engine {
             tls: Cell::new(initial.tls),
             fibers: RefCell::default(),
             names: RefCell::default(),
+            timers: RefCell::default(),
             habits: Habits::default(),
             lenders: RefCell::default(),
             model: RefCell::default(),
@@ -252,7 +259,7 @@ impl Engine {
     /// In the engine, after an execution: the initial thread's TLS block again, whose thread the kernel thinks we are.
     pub(crate) fn come_home(&self) {
         self.active.set(false);
-        self.put_in_place(self.initial.tls);
+        self.put_in_place(self.initial.get().tls);
         super::heap::set_owner(ThreadId(0));
     }
 
@@ -326,7 +333,19 @@ impl Engine {
             }
             self.go_on(ran);
         }
-        self.leave(Stop::Point)
+        let reply = self.leave(Stop::Point);
+        if self.stop_at.get().is_some() {
+            super::debugger::stop_if_there(self);
+        }
+        reply
+    }
+
+    /// In a fresh process that goes on with another one's work: the engine is here now.
+    pub(crate) fn move_in(&'static self, main: Main, initial: Lender) {
+        self.main.set(main);
+        self.initial.set(initial);
+        self.tls.set(initial.tls);
+        ENGINE.store((&raw const *self).cast_mut(), Relaxed);
     }
 }
 

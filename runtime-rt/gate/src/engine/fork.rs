@@ -8,6 +8,7 @@ use explorer::strategy::Strategy;
 use explorer::target::page::{Phase, Word};
 use model::report::FailureKind;
 
+use super::clock;
 use super::control;
 use super::dispatch;
 use super::execution::{self, Ended};
@@ -25,6 +26,7 @@ pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) 
         0 => {
             // Not inherited; where it is missing, calls pass unseen, as has been said.
             let _ = dispatch::begin(engine);
+            clock::take();
             let ended = execution::execute(engine, strategy, limit);
             *result.borrow_mut() = Some(ended);
             call::exit_process(0)
@@ -37,13 +39,18 @@ pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) 
             if control::get(Word::Phase) == Phase::Broken as u64 {
                 call::exit_process(70);
             }
-            match (result.take(), status) {
-                (Some(ended), Ok(status)) if status == LEFT_RESULT => ended,
-                (_, Ok(status)) => Ended::Failed(died(engine, status)),
-                (_, Err(error)) => control::broken(&alloc::format!("waiting for a child failed: errno {}", error.0)),
-            }
+            conclude(engine, result.take(), status)
         }
         _ => control::broken("fork failed: too many processes, or too little memory"),
+    }
+}
+
+/// How an execution ended whose process ended with this status, and had left this result.
+pub(super) fn conclude(engine: &Engine, result: Option<Ended>, status: Result<i32, call::Errno>) -> Ended {
+    match (result, status) {
+        (Some(ended), Ok(status)) if status == LEFT_RESULT => ended,
+        (_, Ok(status)) => Ended::Failed(died(engine, status)),
+        (_, Err(error)) => control::broken(&alloc::format!("waiting for a child failed: errno {}", error.0)),
     }
 }
 
@@ -53,7 +60,7 @@ unsafe extern "C" {
 }
 
 /// A child that dies with us: one that runs for ever must not be left behind when `atomfix` is killed.
-fn fork() -> libc::pid_t {
+pub(super) fn fork() -> libc::pid_t {
     // SAFETY: the child uses only what it inherits.
     let child = unsafe { _Fork() };
     if child == 0 {

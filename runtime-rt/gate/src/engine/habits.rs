@@ -5,6 +5,10 @@
 
 use core::cell::Cell;
 
+use explorer::target::page::Word;
+use model::event::Range;
+
+use super::control;
 use super::fiber::{Engine, Stop};
 
 /// Something that few programs do.
@@ -17,11 +21,33 @@ pub(crate) enum Habit {
     Interrupts = 1,
 }
 
+impl Habit {
+    /// Habits are told to other processes together with the memory that is shared, as a byte of it at which there is none.
+    fn range(self) -> Range {
+        const NOWHERE: u64 = 0xffff_ff00_0000_0000;
+        Range { address: NOWHERE + 16 * self as u64, length: 1 }
+    }
+}
+
 /// The habits of a program.
 #[derive(Default)]
 pub(crate) struct Habits(Cell<u8>);
 
 impl Habits {
+    /// Takes over what is known with the memory that is shared.
+    pub(crate) fn know(&self, shared: &[Range]) {
+        for habit in [Habit::LooksForEnds, Habit::Interrupts] {
+            if shared.contains(&habit.range()) {
+                self.0.set(self.0.get() | 1 << habit as u8);
+            }
+        }
+    }
+
+    /// Takes over what is known from another run.
+    pub(crate) fn adopt(&self, habits: u64) {
+        self.0.set(u8::try_from(habits).unwrap_or(0));
+    }
+
     /// Whether it is one of the program's.
     #[inline]
     pub(crate) fn has(&self, habit: Habit) -> bool {
@@ -33,6 +59,8 @@ impl Habits {
 pub(crate) fn show(engine: &Engine, habit: Habit) {
     if !engine.habits.has(habit) {
         engine.habits.0.set(engine.habits.0.get() | 1 << habit as u8);
+        engine.shadow.borrow_mut().share(&[habit.range()]);
+        control::set(Word::Habits, u64::from(engine.habits.0.get()));
         engine.leave_for_good(Stop::Learnt);
     }
 }

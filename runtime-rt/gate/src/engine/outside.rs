@@ -64,7 +64,7 @@ fn socket(descriptor: i32, inside: Origin) -> Origin {
 }
 
 /// What an `epoll` descriptor looks at.
-fn members(descriptor: i32) -> Vec<i32> {
+pub(super) fn members(descriptor: i32) -> Vec<i32> {
     let path = alloc::format!("/proc/self/fdinfo/{descriptor}\0");
     let Ok(path) = core::ffi::CStr::from_bytes_with_nul(path.as_bytes()) else { return Vec::new() };
     let Ok(file) = call::open(path) else { return Vec::new() };

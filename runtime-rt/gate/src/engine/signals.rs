@@ -9,6 +9,7 @@ use explorer::target::page::Word;
 use model::ids::{SiteKey, ThreadId};
 use model::report::FailureKind;
 
+use super::clock;
 use super::control;
 use super::dispatch::{self, Verdict};
 use super::failure::Failed;
@@ -54,7 +55,7 @@ pub(crate) fn message(signal: i32, address: Option<usize>) -> String {
     }
 }
 
-extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, _: *mut c_void) {
+extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes a valid `siginfo_t`.
     let info = unsafe { &*info };
     // SAFETY: every deadly signal has an address field, if of no meaning.
@@ -62,6 +63,10 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, _: *mut c_void)
     let Some(engine) = installed() else { control::broken("a signal before the engine is installed") };
     let ran = engine.suspend();
     if signal == libc::SIGSEGV && engine.restorer.touch(address) {
+        engine.go_on(ran);
+        return;
+    }
+    if signal == libc::SIGSEGV && ran && clock::answer(engine, context) {
         engine.go_on(ran);
         return;
     }

@@ -7,8 +7,8 @@ use explorer::target::page::{Note, Phase, Word};
 
 use super::fiber::{Engine, Main};
 use super::lenders::Lender;
-use super::{control, explore, signals};
-use crate::sys::memory::{Sharing, map};
+use super::{clock, control, exec, explore, signals};
+use crate::sys::memory::{Sharing, map_at};
 use crate::sys::real::{Real, real};
 use crate::sys::switch::{StackPointer, detect, prepare, swap, tls_base};
 
@@ -53,9 +53,9 @@ extern "C" fn gated_main(count: i32, arguments: *mut *mut libc::c_char, environm
     let address = MAIN.load(core::sync::atomic::Ordering::Relaxed);
     // SAFETY: the start-up code gave this very function as `main`.
     let function = unsafe { core::mem::transmute::<usize, MainFunction>(address) };
-    match page_descriptor() {
+    match named_descriptor() {
         Some(descriptor) if control::open(descriptor) => {
-            crate::sys::call::close(descriptor);
+            PAGE.store(descriptor, core::sync::atomic::Ordering::Relaxed);
             take_over(Main { function, count, arguments, environment })
         }
         _ => function(count, arguments, environment),
@@ -63,7 +63,7 @@ extern "C" fn gated_main(count: i32, arguments: *mut *mut libc::c_char, environm
 }
 
 /// The descriptor that the environment names, which is then taken out of it: the program is to see its own environment.
-fn page_descriptor() -> Option<i32> {
+fn named_descriptor() -> Option<i32> {
     // SAFETY: before `main`, no thread of the program runs.
     let value = unsafe { libc::getenv(c"ATOMFIX_CHECK".as_ptr()) };
     if value.is_null() {
@@ -79,6 +79,24 @@ fn page_descriptor() -> Option<i32> {
     Some(descriptor)
 }
 
+static PAGE: core::sync::atomic::AtomicI32 = core::sync::atomic::AtomicI32::new(-1);
+
+/// The descriptor of the page.
+pub(crate) fn page_descriptor() -> i32 {
+    PAGE.load(core::sync::atomic::Ordering::Relaxed)
+}
+
+/// No further process will need our descriptors: the program is to find them free.
+pub(crate) fn close_descriptors() {
+    crate::sys::call::close(page_descriptor());
+    if let Ok(arena @ 1..) = i32::try_from(control::get(Word::Arena)) {
+        crate::sys::call::close(arena);
+    }
+}
+
+/// Where the engine's own private memory lies: at the same address in every process.
+const OWN_HOME: usize = 0x2f00_0000_0000;
+
 fn take_over(main: Main) -> ! {
     detect();
     crate::sys::unwind::load();
@@ -88,11 +106,18 @@ fn take_over(main: Main) -> ! {
     grow_stack(stack);
     // SAFETY: asks for the caller's own identity.
     let identity = unsafe { libc::pthread_self() };
-    let Ok(own) = map(OWN_BYTES, Sharing::Private) else { control::broken("no memory for the engine's stack") };
+    let Ok(own) = map_at(OWN_HOME, OWN_BYTES, Sharing::Private) else { control::broken("no memory for the engine's stack") };
     let active: *const Cell<bool> = core::ptr::with_exposed_provenance(own);
     // SAFETY: the far end of the stack that was just mapped, zeroed, and never unmapped; this one thread alone accesses it.
     let active = unsafe { &*active };
-    Engine::install(main, Lender { tls: tls_base(), stack, task: 0, identity }, active);
+    let initial = Lender { tls: tls_base(), stack, task: 0, identity };
+    match exec::job() {
+        Some(job) if job.engine().active_address() == own => job.engine().move_in(main, initial),
+        Some(_) => control::broken("the engine's own memory is not where it was"),
+        None => {
+            Engine::install(main, initial, active);
+        }
+    }
     if crate::interpose::threads::created_early() {
         control::note(Note::EarlyThread);
     }
@@ -118,6 +143,11 @@ extern "C" fn on_own_stack() -> ! {
     engine.own_stack.set((&raw const here).expose_provenance());
     crate::interpose::look_up_all();
     signals::install(engine.active_address() + FLAG_BYTES);
+    clock::take();
+    if let Some(job) = exec::job() {
+        close_descriptors();
+        job.run(engine);
+    }
     match control::setup() {
         Some(setup) => explore::explore(engine, &setup),
         None => {

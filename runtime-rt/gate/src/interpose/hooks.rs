@@ -84,12 +84,17 @@ macro_rules! framed {
         #[unsafe(naked)]
         extern "C" fn $name($(_: $type),*) {
             core::arch::naked_asm!(
+                // Exceptions do not pass here, but debuggers look through.
+                ".cfi_startproc",
                 "push rbp", "push rbx", "push r12", "push r13", "push r14", "push r15",
                 "mov r8, rsp",
                 "sub rsp, 8",
+                ".cfi_def_cfa_offset 64",
                 "call {to}",
                 "add rsp, 56",
+                ".cfi_def_cfa_offset 8",
                 "ret",
+                ".cfi_endproc",
                 to = sym $to,
             )
         }

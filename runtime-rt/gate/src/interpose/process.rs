@@ -7,6 +7,7 @@ use explorer::target::page::Note;
 use model::report::FailureKind;
 
 use super::export;
+use crate::engine::clock;
 use crate::engine::control;
 use crate::engine::execution::end_process;
 use crate::engine::failure::Failed;
@@ -61,8 +62,11 @@ pub(super) fn send_to_self(signal: c_int) -> c_int {
 
 /// What another process does is not explored.
 fn note_fork() {
-    if running().is_some() {
+    if let Some(engine) = running() {
         control::note(Note::Forks);
+        let ran = engine.suspend();
+        clock::give_back();
+        engine.go_on(ran);
     }
 }
 

@@ -13,6 +13,8 @@ pub(crate) struct Mapping {
     pub(crate) end: usize,
     /// Whether it is private and writable: what a restore has to put back.
     pub(crate) restorable: bool,
+    /// Whether it is writable and shared with other processes: what neither a restore nor a fork gives back.
+    pub(crate) shared: bool,
 }
 
 /// All mappings, in ascending order.
@@ -41,7 +43,9 @@ fn parse(line: &[u8]) -> Option<Mapping> {
     let (start, end) = range.split_once('-')?;
     let start = usize::from_str_radix(start, 16).ok()?;
     let end = usize::from_str_radix(end, 16).ok()?;
-    Some(Mapping { start, end, restorable: rest.starts_with("rw") && rest.as_bytes().get(3) == Some(&b'p') })
+    let writable = rest.starts_with("rw");
+    let sharing = rest.as_bytes().get(3);
+    Some(Mapping { start, end, restorable: writable && sharing == Some(&b'p'), shared: writable && sharing == Some(&b's') })
 }
 
 #[cfg(test)]

@@ -35,6 +35,14 @@ pub(crate) fn map_file(descriptor: i32, bytes: usize) -> Result<usize, Errno> {
     unsafe { system_call(libc::SYS_mmap, [0, bytes, protection, word(libc::MAP_SHARED), word(descriptor), 0]) }
 }
 
+/// As `map_file`, at this very address.
+pub(crate) fn map_file_at(address: usize, descriptor: i32, bytes: usize) -> Result<usize, Errno> {
+    let protection = word(libc::PROT_READ | libc::PROT_WRITE);
+    let flags = word(libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE | libc::MAP_NORESERVE);
+    // SAFETY: a new mapping takes the place of none.
+    unsafe { system_call(libc::SYS_mmap, [address, bytes, protection, flags, word(descriptor), 0]) }
+}
+
 /// What may be done with memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protection {

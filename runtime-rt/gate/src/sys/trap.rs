@@ -87,6 +87,16 @@ extern "C" fn landing() {
         "push r15",
         "mov rdi, rsp",
         "mov rbx, rsp",
+        // For the C library, which unwinds from here when the thread is cancelled in the call.
+        ".cfi_startproc",
+        ".cfi_def_cfa rbx, 264",
+        ".cfi_offset rip, -136",
+        ".cfi_offset rbx, -176",
+        ".cfi_offset rbp, -184",
+        ".cfi_offset r12, -240",
+        ".cfi_offset r13, -248",
+        ".cfi_offset r14, -256",
+        ".cfi_offset r15, -264",
         "sub rsp, 2752",
         "and rsp, -64",
         // The header must be zero where XSAVE does not write.
@@ -124,6 +134,7 @@ extern "C" fn landing() {
         "pop rax",
         "popfq",
         "ret 128",
+        ".cfi_endproc",
         on_fiber = sym crate::engine::calls::on_fiber,
     )
 }

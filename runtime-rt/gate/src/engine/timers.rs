@@ -1,0 +1,122 @@
+//! Timers that are descriptors (`timerfd`), in virtual time: to the kernel each is an event counter, to which the engine adds when its time has
+//! come. So reading and polling are as with any descriptor.
+//!
+//! A thread that waits for a timer may be let on at any moment, as one that sleeps: its time has passed then.
+//! Not handled: copies of such descriptors, which do not know of the timer; `TFD_TIMER_CANCEL_ON_SET`.
+
+use alloc::vec::Vec;
+
+use super::fiber::Engine;
+use super::outside;
+use crate::gate::ask::Nanoseconds;
+use crate::gate::readiness::{Fed, Readiness};
+use crate::sys::call::{Errno, system_call, word};
+use crate::sys::poll;
+
+/// The timers of an execution.
+#[derive(Default)]
+pub(crate) struct Timers(Vec<Timer>);
+
+#[derive(Clone, Copy)]
+struct Timer {
+    descriptor: i32,
+    due: Option<Nanoseconds>,
+    interval: Nanoseconds,
+}
+
+/// Times as the kernel takes them: interval, then first expiration, each seconds and nanoseconds.
+type Setting = [u64; 4];
+
+const SECOND: u64 = 1_000_000_000;
+
+impl Timers {
+    /// A new execution begins.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// A descriptor was closed.
+    pub(crate) fn close(&mut self, descriptor: i32) {
+        self.0.retain(|timer| timer.descriptor != descriptor);
+    }
+
+    fn find(&mut self, descriptor: i32) -> Result<&mut Timer, Errno> {
+        self.0.iter_mut().find(|timer| timer.descriptor == descriptor).ok_or(Errno(libc::EINVAL))
+    }
+}
+
+/// Makes a timer.
+pub(crate) fn create(engine: &Engine, flags: usize) -> Result<usize, Errno> {
+    // SAFETY: makes a new descriptor. The flags of both calls are the same.
+    let made = unsafe { system_call(libc::SYS_eventfd2, [0, flags, 0, 0, 0, 0]) }?;
+    let descriptor = i32::try_from(made).unwrap_or(-1);
+    engine.timers.borrow_mut().0.push(Timer { descriptor, due: None, interval: Nanoseconds(0) });
+    Ok(made)
+}
+
+/// Sets a timer; what it was set to.
+pub(crate) fn set(engine: &Engine, descriptor: i32, flags: usize, new: Setting) -> Result<Setting, Errno> {
+    let now = engine.model.borrow().now();
+    let old = get(engine, descriptor)?;
+    let [every, every_fraction, first, first_fraction] = new;
+    let first = first.saturating_mul(SECOND).saturating_add(first_fraction);
+    let absolute = flags & 1 != 0;
+    let mut timers = engine.timers.borrow_mut();
+    let timer = timers.find(descriptor)?;
+    timer.interval = Nanoseconds(every.saturating_mul(SECOND).saturating_add(every_fraction));
+    timer.due = (first != 0).then_some(Nanoseconds(if absolute { first } else { now.0.saturating_add(first) }));
+    // What it has counted so far is forgotten.
+    if poll::is_ready(descriptor, libc::POLLIN) {
+        let mut count = 0_u64;
+        // SAFETY: the kernel writes only the count.
+        let _ = unsafe { system_call(libc::SYS_read, [word(descriptor), (&raw mut count).expose_provenance(), 8, 0, 0, 0]) };
+    }
+    drop(timers);
+    fire(engine);
+    Ok(old)
+}
+
+/// What a timer is set to.
+pub(crate) fn get(engine: &Engine, descriptor: i32) -> Result<Setting, Errno> {
+    let now = engine.model.borrow().now();
+    let mut timers = engine.timers.borrow_mut();
+    let timer = timers.find(descriptor)?;
+    let rest = timer.due.map_or(0, |due| due.0.saturating_sub(now.0));
+    Ok([timer.interval.0 / SECOND, timer.interval.0 % SECOND, rest / SECOND, rest % SECOND])
+}
+
+/// Adds to those whose time has come.
+pub(crate) fn fire(engine: &Engine) {
+    let mut timers = engine.timers.borrow_mut();
+    if timers.0.is_empty() {
+        return;
+    }
+    let now = engine.model.borrow().now();
+    for timer in &mut timers.0 {
+        let Some(due) = timer.due.filter(|&due| due <= now) else { continue };
+        let more = (now.0 - due.0).checked_div(timer.interval.0).unwrap_or(0);
+        timer.due = (timer.interval.0 != 0).then(|| Nanoseconds(due.0 + (more + 1) * timer.interval.0));
+        let count = more + 1;
+        // SAFETY: the kernel only reads the count.
+        let _ = unsafe { system_call(libc::SYS_write, [word(timer.descriptor), (&raw const count).expose_provenance(), 8, 0, 0, 0]) };
+    }
+}
+
+/// When the first timer is due of those that are waited for.
+pub(crate) fn first_due(engine: &Engine, ready: Readiness) -> Option<Nanoseconds> {
+    let timers = engine.timers.borrow();
+    if timers.0.is_empty() {
+        return None;
+    }
+    let descriptors = match ready {
+        Readiness::Descriptor { descriptor, .. } | Readiness::Outside(Fed::Descriptor { descriptor, .. }) => {
+            let mut members = outside::members(descriptor);
+            members.push(descriptor);
+            members
+        }
+        Readiness::List { list, count } | Readiness::Outside(Fed::List { list, count }) => poll::descriptors(list, count),
+        Readiness::Sets { below, sets } | Readiness::Outside(Fed::Sets { below, sets }) => poll::selected(below, sets),
+        _ => Vec::new(),
+    };
+    timers.0.iter().filter(|timer| descriptors.contains(&timer.descriptor)).filter_map(|timer| timer.due).min()
+}

@@ -39,7 +39,14 @@ pub fn plan(facts: &Facts<'_>, admission: &Admission, placements: &Placements, o
             }
         })
         .collect();
-    Plan { schema: PLAN_SCHEMA, build: build.to_owned(), locks, refused: admission.refused.clone(), savings: Vec::new() }
+    Plan {
+        schema: PLAN_SCHEMA,
+        build: build.to_owned(),
+        blocking: Vec::new(),
+        locks,
+        refused: admission.refused.clone(),
+        savings: Vec::new(),
+    }
 }
 
 fn planned(facts: &Facts<'_>, pair: &AdmittedPair) -> PlannedPair {

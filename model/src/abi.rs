@@ -86,6 +86,8 @@ pub const LOCK_RELEASE: Hook = hook("__atomfix_release", Void, &[Pointer, U32, P
 pub const LOCK_DEGRADE: Hook = hook("__atomfix_degrade", Void, &[Pointer, U32, Pointer], &[Archive::Lock, Archive::Gate]);
 /// `unwind(frame)`: the frame is left by an exception: every hold of it ends.
 pub const LOCK_UNWIND: Hook = hook("__atomfix_unwind", Void, &[Pointer], &[Archive::Lock, Archive::Gate]);
+/// `give_up()`: the thread is about to call a function that the plan lists as one that may wait: every hold of it ends.
+pub const LOCK_GIVE_UP: Hook = hook("__atomfix_give_up", Void, &[], &[Archive::Lock, Archive::Gate]);
 
 /// Every hook.
 pub const HOOKS: &[Hook] = &[
@@ -103,6 +105,7 @@ pub const HOOKS: &[Hook] = &[
     LOCK_RELEASE,
     LOCK_DEGRADE,
     LOCK_UNWIND,
+    LOCK_GIVE_UP,
 ];
 
 /// The bit of `kind` that marks an atomic instruction.

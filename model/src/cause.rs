@@ -13,7 +13,7 @@ pub enum Cause {
     Meet,
     /// Given up: it was about to sleep, or to wait for a signal.
     Sleep,
-    /// Given up: for events on descriptors, or processes.
+    /// Given up: for events on descriptors, processes, or in a function that the plan lists.
     Poll,
     /// Given up: for input or output on a pipe, socket or terminal.
     Stream,
@@ -100,7 +100,7 @@ impl Cause {
             Self::Join => "given up (join) before a wait for a thread's end",
             Self::Meet => "given up (meet) before a wait for a semaphore, a barrier, a futex or a lock of a file",
             Self::Sleep => "given up (sleep) before a sleep or a wait for a signal",
-            Self::Poll => "given up (poll) before a wait for descriptors or processes",
+            Self::Poll => "given up (poll) before a wait for descriptors, processes or in a listed function",
             Self::Stream => "given up (stream) before input or output that was not ready",
             Self::ProgramLock => "given up (program-lock) before a wait for a lock whose owner waited for this thread",
             Self::Strengthened => "given up (strengthened): it was held too weakly for what came",

@@ -19,6 +19,10 @@ pub struct Plan {
     pub schema: u32,
     /// The hash of the build it was made for.
     pub build: String,
+    /// Functions, by linkage name, that may wait for another thread or a peer in ways that nobody sees: before each call of one the
+    /// thread gives up its injected locks.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub blocking: Vec<String>,
     /// Indexed by `LockId`.
     #[cfg_attr(feature = "serde", serde(default, rename = "lock"))]
     pub locks: Vec<Lock>,

@@ -253,6 +253,21 @@ impl Program {
         program
     }
 
+    /// Takes calls of these functions, by linkage name, for ones that may wait for another thread or a peer. Returns the names that nobody
+    /// calls.
+    pub fn mark_blocking<'n>(&mut self, names: &'n [String]) -> Vec<&'n str> {
+        let mut called = BTreeSet::new();
+        let nodes = self.functions.iter_mut().flat_map(|function| &mut function.nodes);
+        for call in nodes.filter_map(|node| if let NodeKind::Call(call) = &mut node.kind { Some(call) } else { None }) {
+            let Callee::Direct(callee) = &call.callee else { continue };
+            if let Some(name) = names.iter().find(|name| *name == callee) {
+                called.insert(name.as_str());
+                call.blocking = Some(Blocking::Peer);
+            }
+        }
+        names.iter().map(String::as_str).filter(|name| !called.contains(name)).collect()
+    }
+
     /// What people call a place.
     #[must_use]
     pub fn name_of(&self, place: &Place) -> String {

@@ -69,12 +69,15 @@ fn plan(project: &Project, capture: &Capture, arguments: &Arguments) -> anyhow::
     if let Some(path) = &arguments.plan {
         let (plan, text) = project::read_plan(path, &capture.build)?;
         let evidence = project.profile()?.evidence();
-        let certificate = inference::check_plan(&extracted(project, capture)?, &evidence, &plan);
+        let mut program = extracted(project, capture)?;
+        let _ = program.mark_blocking(&plan.blocking);
+        let certificate = inference::check_plan(&program, &evidence, &plan);
         let wrong = certificate::wrong(&text, &path.display().to_string(), &certificate);
         return if certificate.checked { Ok((plan, certificate)) } else { Err(rejected(path, &wrong).into()) };
     }
-    let program = extracted(project, capture)?;
-    let inferred = infer::infer(project, capture, &program, &arguments.choices.config())?;
+    let program = arguments.choices.extract(project, capture)?;
+    let mut inferred = infer::infer(project, capture, &program, &arguments.choices.config())?;
+    arguments.choices.complete(&mut inferred.plan);
     let path = project.store_plan(&inferred.plan)?;
     print!("{}", infer::summary(&inferred));
     if inferred.certificate.checked {

@@ -59,6 +59,9 @@ pub(crate) struct Choices {
     /// Turn an optimization of the placed locks off: releases, acquisitions or loops
     #[arg(long = "no-opt", value_name = "NAME")]
     no_opt: Vec<Optimization>,
+    /// Give locks up before calls of this function (its linkage name), which may wait in ways that nobody sees; may be repeated
+    #[arg(long, value_name = "FUNCTION")]
+    blocking: Vec<String>,
     #[command(flatten)]
     correlation: correlation::SetChoices,
 }
@@ -68,6 +71,23 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl Choices {
+    /// The program, with what the user says of it.
+    pub(crate) fn extract(&self, project: &Project, capture: &Capture) -> Result<Program, Failure> {
+        let mut program = extracted(project, capture)?;
+        match program.mark_blocking(&self.blocking).first() {
+            None => Ok(program),
+            Some(name) => Err(Failure::usage(
+                format!("--blocking {name}: nothing in this program calls a function of this name directly"),
+                "write its linkage name; that of a C++ function begins with _Z (nm lists it)",
+            )),
+        }
+    }
+
+    /// The plan, with what the user says of the program.
+    pub(crate) fn complete(&self, plan: &mut Plan) {
+        plan.blocking.clone_from(&self.blocking);
+    }
+
     /// The same, for inference.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 10000, as the parser makes sure")]
     pub(crate) fn config(&self) -> Config {
@@ -81,8 +101,9 @@ impl Choices {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let project = Project::open(&arguments.program)?;
     let capture = passes::capture::open(&arguments.program).map_err(Failure::from)?;
-    let program = extracted(&project, &capture)?;
-    let inferred = infer(&project, &capture, &program, &arguments.choices.config())?;
+    let program = arguments.choices.extract(&project, &capture)?;
+    let mut inferred = infer(&project, &capture, &program, &arguments.choices.config())?;
+    arguments.choices.complete(&mut inferred.plan);
     if let Some(site) = &arguments.explain {
         for site in sites_at(&program, site)? {
             print!("{}", demangled(&inferred.explain(&program, site)));

@@ -3,5 +3,6 @@
 //! Not here: what the plans are worth, which `kernels` checks, and damaged programs and link records, which `capture` does.
 
 mod bad_input;
+mod blocking;
 mod certificate;
 mod sandbox;

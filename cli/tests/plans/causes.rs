@@ -2,7 +2,7 @@
 
 use model::cause::Cause;
 
-use super::check;
+use super::{check, check_listed};
 
 /// A thread acquires, makes another one that needs the lock, and waits; the other acquires and lets the first go on.
 fn held_across(cause: Cause, globals: &str, wait: &str, let_go: &str) {
@@ -132,4 +132,31 @@ int main(int count, char **arguments) {
 ";
     let either = |cause: Cause| format!("l1: {}", cause.story());
     super::explored(body, &[&either(Cause::Cycle), &either(Cause::ProgramLock)]);
+}
+
+/// A function that waits in a way of its own, and that the plan lists.
+#[test]
+fn a_listed_function() {
+    let body = "#include <sched.h>
+static int a, flag;
+static void *other(void *unused) {
+  a++; //@ acquire X lock0 l0
+  __atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
+  return unused;
+}
+static void await(void) { while (!__atomic_load_n(&flag, __ATOMIC_ACQUIRE)) sched_yield(); }
+static void between(void) { await(); }
+static void work(pthread_t *thread) {
+  a++; //@ acquire X lock0 l1
+  *thread = start(other);
+  between();
+}
+int main(void) {
+  pthread_t thread;
+  work(&thread);
+  pthread_join(thread, 0);
+  return a == 2 ? 0 : 1;
+}
+";
+    check_listed(body, Cause::Poll, &["await"]);
 }

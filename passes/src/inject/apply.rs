@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::abi::{LOCK_ACQUIRE, LOCK_BYTES, LOCK_DEGRADE, LOCK_RELEASE, LOCK_TABLE};
+use model::abi::{LOCK_ACQUIRE, LOCK_BYTES, LOCK_DEGRADE, LOCK_GIVE_UP, LOCK_RELEASE, LOCK_TABLE};
 use model::ids::{FunctionKey, LockId};
 use model::plan::{Action, At, Plan};
 
@@ -12,7 +12,7 @@ use super::place::{Rank, anchor, rank};
 use crate::PassError;
 use crate::extract::Body;
 use crate::instrument::Declared;
-use crate::llvm::{Builder, Instruction, Value};
+use crate::llvm::{Builder, Function, Instruction, Module, Value};
 
 /// The operations of one body, in the order of insertion.
 #[derive(Clone, Debug, Default)]
@@ -82,6 +82,25 @@ pub(crate) fn anchored<'m>(body: &Body<'m>, planned: &PlannedBody) -> Result<Anc
         found.push((instruction, lock, action));
     }
     Ok(Anchored(found))
+}
+
+/// Calls of functions that the plan lists as ones that may wait.
+pub(crate) fn listed_calls<'m>(plan: &Plan, body: &Body<'m>) -> Vec<Instruction<'m>> {
+    if plan.blocking.is_empty() {
+        return Vec::new();
+    }
+    let is_listed = |call: &Instruction<'m>| call.called().as_function().is_some_and(|callee| plan.blocking.contains(&callee.name()));
+    body.function.instructions().filter(|instruction| instruction.is_call()).filter(is_listed).collect()
+}
+
+/// Gives up before each of these calls what the thread holds, whoever acquired it.
+pub(crate) fn give_up_before<'m>(module: Module<'m>, function: Function<'m>, calls: &[Instruction<'m>]) {
+    let declared = Declared::new(module);
+    for &call in calls {
+        let builder = Builder::new(module, function);
+        builder.before(call);
+        builder.call(declared.hook(&LOCK_GIVE_UP), &[]);
+    }
 }
 
 /// Inserts the operations of one body.

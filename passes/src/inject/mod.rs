@@ -5,5 +5,5 @@ mod apply;
 mod place;
 mod table;
 
-pub(crate) use apply::{PlannedBody, anchored, apply, operations_of};
+pub(crate) use apply::{PlannedBody, anchored, apply, give_up_before, listed_calls, operations_of};
 pub use table::lock_table;

@@ -1,4 +1,4 @@
-//! The doors: the four hooks of `model::abi` that hardened code calls. They keep `errno`, since nothing below them sets it.
+//! The doors: the five hooks of `model::abi` that hardened code calls. They keep `errno`, since nothing below them sets it.
 //!
 //! `busy` names the lock while a hook is at work. A signal handler that finds it set has interrupted a hook, whose records may
 //! be half-written: its own acquisitions are left out (counted as `Nested`), so that it can neither spoil them nor wait for the
@@ -208,6 +208,14 @@ pub unsafe extern "C" fn __atomfix_degrade(lock: &'static Lock, label: u32, fram
 pub extern "C" fn __atomfix_unwind(frame: usize) {
     let Some(me) = process::me() else { return };
     leave_frames(me, |of| of == Frame(frame));
+}
+
+/// `model::abi::LOCK_GIVE_UP`.
+#[cfg_attr(panic = "abort", unsafe(no_mangle))]
+pub extern "C" fn __atomfix_give_up() {
+    if let Some(me) = process::me().filter(|me| !me.thread.holds_nothing()) {
+        give_up(me, Cause::Poll);
+    }
 }
 
 /// Ends every hold of the frames that are chosen.

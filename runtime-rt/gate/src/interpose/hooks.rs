@@ -2,6 +2,7 @@
 
 use explorer::races::Party;
 use model::abi::{KIND_ATOMIC, LENGTH_STRING};
+use model::cause::Cause;
 use model::event::{Comparison, Range};
 use model::ids::{Label, SiteKey};
 use model::pair::{Mode, Rw};
@@ -168,6 +169,12 @@ export! {
     fn __atomfix_degrade(lock: u64, label: u32, frame: u64) {
         if let Some(engine) = running() {
             engine.model.borrow_mut().let_go(engine.current(), |holds, me| holds.degrade(me, lock, Label(label), frame));
+        }
+    }
+
+    fn __atomfix_give_up() {
+        if let Some(engine) = running() {
+            engine.model.borrow_mut().let_go(engine.current(), |holds, me| holds.give_up(me, Cause::Poll));
         }
     }
 

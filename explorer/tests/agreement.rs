@@ -6,7 +6,7 @@ use explorer::fake::explore::explore;
 use explorer::fake::generate::{Flavor, program};
 use explorer::fake::machine::Outcome;
 use explorer::fake::oracle::{self, Within};
-use explorer::fake::program::Program;
+use explorer::fake::program::{Program, parse};
 use explorer::strategy::Strategy;
 use explorer::strategy::depth_first::{DepthFirst, Extent};
 use explorer::strategy::dpor::{Bounded, Dpor};
@@ -95,5 +95,29 @@ fn bounded_searches_find_exactly_the_outcomes_within_the_bound() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn nothing_is_lost_behind_failures_and_semaphores() {
+    // In each of these, a search lost outcomes or classes: by repeating a step that ends the execution before the one that it was to try, and
+    // by leaving what is independent of threads that had been planned alone to each other.
+    for text in [
+        "main: create a, create b, create c, create d
+         a: add z 1, post n
+         b: load z s, post n
+         c: store y 1
+         d: load y r, assert r == 0",
+        "main: create a, create b, create c, create d
+         a: store y 1
+         b: store y 2, post n
+         c: add z 1, post n
+         d: store y 1, take n",
+    ] {
+        let program = parse(text);
+        let (mut sleeping, mut dpor) = (DepthFirst::new(Extent::SleepSets), Dpor::new());
+        assert_eq!(outcomes(&program, &mut dpor), outcomes(&program, &mut sleeping), "{text}");
+        let (run, classes) = (dpor.counts(), sleeping.counts());
+        assert!(run.failed > 0 || run.schedules == classes.schedules, "{text}: {run:?}, {classes:?}");
     }
 }

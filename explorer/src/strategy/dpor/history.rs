@@ -260,7 +260,8 @@ impl History {
     }
 
     /// The steps that do not come after the first step of a race, in order, and without its second step.
-    pub(super) fn independent_of(&self, race: &Race, kept: &mut Vec<usize>) {
+    /// A last step that `ended` the execution is left out too: nothing could follow it.
+    pub(super) fn independent_of(&self, race: &Race, ended: Option<usize>, kept: &mut Vec<usize>) {
         let (second, event) = match race.second {
             Second::At(at) => (at, self.steps[at].event),
             Second::Pending(_, event) => (self.steps.len(), event),
@@ -272,7 +273,8 @@ impl History {
             let step = &self.steps[at];
             let overtaken = race.remedy == Remedy::Overtake && at < second && dependent(&step.event, &event);
             let clock = &self.clocks[at * self.stride..(at + 1) * self.stride];
-            if at == race.first || at == second || overtaken || clock.iter().zip(&left_out).any(|(&n, &out)| n >= out) {
+            if at == race.first || at == second || Some(at) == ended || overtaken || clock.iter().zip(&left_out).any(|(&n, &out)| n >= out)
+            {
                 let out = &mut left_out[step.thread.index()];
                 *out = (*out).min(step.number);
             } else {

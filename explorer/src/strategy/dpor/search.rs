@@ -51,6 +51,8 @@ struct Node {
     /// Of these: those that cover only what they take part in. Their step ends the execution, so that nothing was explored after it;
     /// or it is explored by others, who tell us nothing of the races that they find.
     narrow: ThreadSet,
+    /// Threads that were planned here whatever comes after them.
+    alone: ThreadSet,
     /// What each enabled thread is about to do.
     events: Vec<(ThreadId, Event)>,
     /// What is planned from here, after what is being explored.
@@ -63,6 +65,12 @@ impl Node {
     fn event_of(&self, thread: ThreadId) -> Option<&Event> {
         self.events.iter().find(|(other, _)| *other == thread).map(|(_, event)| event)
     }
+
+    /// Those among the sleeping ones that cover only what they take part in. Threads that were planned alone may be independent of each
+    /// other, and each would be believed to cover what the other leaves out.
+    fn narrow(&self) -> ThreadSet {
+        if self.alone.is_empty() { self.narrow } else { self.asleep }
+    }
 }
 
 impl Level<Node> {
@@ -71,6 +79,7 @@ impl Level<Node> {
         let node = &mut self.node;
         let known = thread == self.chosen || node.asleep.contains(thread) || node.planned.iter().any(|branch| branch.step.thread == thread);
         if !known {
+            node.alone.insert(thread);
             node.planned.push(Branch { step: Planned { thread, event, picks: Vec::new(), released: Vec::new() }, children: Vec::new() });
         }
     }
@@ -120,8 +129,15 @@ impl Dpor {
     /// Goes on with a step that the subtree begins with.
     fn repeat(&mut self, point: &Point<'_>, step: Repeat) -> Choice {
         let Some(&event) = point.event(step.thread) else { return Choice::Diverged };
-        let node =
-            Node { event, asleep: step.asleep, narrow: step.asleep, events: events(point, Vec::new()), planned: Vec::new(), tried: 0 };
+        let node = Node {
+            event,
+            asleep: step.asleep,
+            narrow: step.asleep,
+            alone: ThreadSet::EMPTY,
+            events: events(point, Vec::new()),
+            planned: Vec::new(),
+            tried: 0,
+        };
         self.path.push_again(step, &event, node);
         self.go(point)
     }
@@ -148,9 +164,9 @@ impl Dpor {
             step.thread
         };
         let Some(&event) = point.event(chosen) else { return Choice::Diverged };
-        let narrow = self.path.deepest().map_or(ThreadSet::EMPTY, |parent| parent.node.narrow.intersection(&asleep));
+        let narrow = self.path.deepest().map_or(ThreadSet::EMPTY, |parent| parent.node.narrow().intersection(&asleep));
         let events = events(point, self.path.recycle().map(|node| node.events).unwrap_or_default());
-        self.path.push(chosen, &event, Node { event, asleep, narrow, events, planned, tried: 0 });
+        self.path.push(chosen, &event, Node { event, asleep, narrow, alone: ThreadSet::EMPTY, events, planned, tried: 0 });
         self.go(point)
     }
 
@@ -204,12 +220,13 @@ impl Dpor {
                 self.history.pending(thread, *event, &mut self.races);
             }
         }
+        let ended = if ending.outcome == Outcome::Failed { self.history.len().checked_sub(1) } else { None };
         for race in core::mem::take(&mut self.races) {
             // At the steps that a subtree begins with, others try every thread.
             if !self.path.is_open(race.first) {
                 continue;
             }
-            let planned = race.remedy != Remedy::Expand && self.plan_sequence(&race) != Insertion::Unplannable;
+            let planned = race.remedy != Remedy::Expand && self.plan_sequence(&race, ended) != Insertion::Unplannable;
             if !planned {
                 self.path.level_mut(race.first).expand();
             }
@@ -230,14 +247,14 @@ impl Dpor {
         }
     }
 
-    fn plan_sequence(&mut self, race: &Race) -> Insertion {
+    fn plan_sequence(&mut self, race: &Race, ended: Option<usize>) -> Insertion {
         let becomes = match reversed(&self.history, race) {
             Reversed::Same => None,
             Reversed::Becomes(event) => Some(event),
             Reversed::Unknown => return Insertion::Unplannable,
         };
         let mut kept = core::mem::take(&mut self.kept);
-        self.history.independent_of(race, &mut kept);
+        self.history.independent_of(race, ended, &mut kept);
         // Apart from the nodes that the sequence is seen through.
         let mut planned = core::mem::take(&mut self.path.level_mut(race.first).node.planned);
         let step = |at: usize| {
@@ -250,9 +267,22 @@ impl Dpor {
         };
         let mut sequence: Vec<Seen<'_>> = kept.iter().map(|&at| step(at)).chain([second]).collect();
         let node = &self.path.level(race.first).node;
-        let barren = |thread| node.narrow.contains(thread) && sequence.iter().all(|step| step.thread != thread);
+        let absent = {
+            let present: ThreadSet = sequence.iter().map(|step| step.thread).collect();
+            move |thread| !present.contains(thread)
+        };
+        let narrow = node.narrow();
+        let barren = |thread| narrow.contains(thread) && absent(thread);
         let covered = |thread| !barren(thread) && node.event_of(thread).is_some_and(|event| is_weak_initial(thread, event, &sequence));
-        let insertion = if node.asleep.iter().any(covered) { Insertion::Covered } else { insert(&mut planned, &mut sequence) };
+        let insertion = if node.asleep.iter().any(covered) {
+            Insertion::Covered
+        } else {
+            let is_apart = |branch: &mut Branch| !node.alone.is_empty() && absent(branch.step.thread);
+            let apart: Vec<Branch> = planned.extract_if(.., is_apart).collect();
+            let insertion = insert(&mut planned, &mut sequence);
+            planned.extend(apart);
+            insertion
+        };
         self.path.level_mut(race.first).node.planned = planned;
         self.kept = kept;
         insertion

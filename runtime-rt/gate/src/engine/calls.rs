@@ -276,7 +276,7 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
     }
     if matches!(number, libc::SYS_timerfd_create | libc::SYS_timerfd_settime | libc::SYS_timerfd_gettime) {
         caller.wait(Readiness::Always, Until::Forever);
-        return caller.asking(|| timer(engine, number, &arguments));
+        return caller.asking(|| timers::call(engine, number, &arguments));
     }
     match caller.asking(|| shape(number, &arguments)) {
         Shape::Transfer { descriptor, events, pieces, flags } => transfer(&caller, number, arguments, (descriptor, events, pieces, flags)),
@@ -321,27 +321,6 @@ fn sleep(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> usize
     let before = if absolute { engine.model.borrow().now() } else { Nanoseconds(0) };
     engine.point(Ask::Sleep { span: Nanoseconds(wanted.0.saturating_sub(before.0)) });
     0
-}
-
-/// The calls for timers.
-fn timer(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> Result<usize, Errno> {
-    let [first, second, third, fourth, ..] = *arguments;
-    let (setting, place) = match number {
-        libc::SYS_timerfd_create => return timers::create(engine, second),
-        libc::SYS_timerfd_gettime => (timers::get(engine, descriptor(first))?, second),
-        _ => {
-            let new: *const [u64; 4] = core::ptr::with_exposed_provenance(third);
-            // SAFETY: the program passes valid times, or null.
-            let new = *unsafe { new.as_ref() }.ok_or(Errno(libc::EFAULT))?;
-            (timers::set(engine, descriptor(first), second, new)?, fourth)
-        }
-    };
-    let place: *mut [u64; 4] = core::ptr::with_exposed_provenance_mut(place);
-    if !place.is_null() {
-        // SAFETY: as above.
-        unsafe { place.write(setting) };
-    }
-    Ok(0)
 }
 
 /// Whether a descriptor gives random numbers, which are the same in every execution.
@@ -415,7 +394,7 @@ fn settle(caller: &Caller<'_>, number: libc::c_long, _: &[usize; 6], opened: usi
 }
 
 /// A C `int` from a register.
-fn descriptor(value: usize) -> i32 {
+pub(super) fn descriptor(value: usize) -> i32 {
     let [a, b, c, d, ..] = value.to_le_bytes();
     i32::from_le_bytes([a, b, c, d])
 }

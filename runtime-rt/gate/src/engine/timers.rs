@@ -6,6 +6,7 @@
 
 use alloc::vec::Vec;
 
+use super::calls;
 use super::fiber::Engine;
 use super::outside;
 use crate::gate::ask::Nanoseconds;
@@ -43,6 +44,27 @@ impl Timers {
     fn find(&mut self, descriptor: i32) -> Result<&mut Timer, Errno> {
         self.0.iter_mut().find(|timer| timer.descriptor == descriptor).ok_or(Errno(libc::EINVAL))
     }
+}
+
+/// The calls for timers.
+pub(crate) fn call(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> Result<usize, Errno> {
+    let [first, second, third, fourth, ..] = *arguments;
+    let (setting, place) = match number {
+        libc::SYS_timerfd_create => return create(engine, second),
+        libc::SYS_timerfd_gettime => (get(engine, calls::descriptor(first))?, second),
+        _ => {
+            let new: *const [u64; 4] = core::ptr::with_exposed_provenance(third);
+            // SAFETY: the program passes valid times, or null.
+            let new = *unsafe { new.as_ref() }.ok_or(Errno(libc::EFAULT))?;
+            (set(engine, calls::descriptor(first), second, new)?, fourth)
+        }
+    };
+    let place: *mut [u64; 4] = core::ptr::with_exposed_provenance_mut(place);
+    if !place.is_null() {
+        // SAFETY: as above.
+        unsafe { place.write(setting) };
+    }
+    Ok(0)
 }
 
 /// Makes a timer.

@@ -148,18 +148,33 @@ impl User<'_> {
     }
 
     fn check(&self, program: &str, options: &[&str], arguments: &[String]) -> Result<(Report, Duration)> {
-        let json = format!("{program}.json");
-        let limit = self.settings.limit.as_secs().to_string();
-        let child = Child::new(self.atomfix, self.settings.limit * 3).within(self.folder).arg("check").arg(format!("./{program}"));
-        let child = child.args(["--strategy", "dfs", "--preemptions", "none", "--timeout", &limit, "--json", &json]);
-        let end = child.args(options).arg("--").args(arguments).run()?;
-        if !matches!(end.status.code(), Some(0 | 1)) {
-            end.succeeded()?;
-            bail!("`check` neither succeeded nor failed");
-        }
-        let text = fs::read_to_string(self.folder.join(&json)).with_context(|| format!("`{}` wrote no report", end.shown))?;
-        Ok((serde_json::from_str(&text)?, end.wall))
+        check(self.atomfix, self.folder, program, self.settings.limit, options, arguments)
     }
+}
+
+/// Explores a program of `folder` completely: what `check` reports, and how long it took.
+///
+/// # Errors
+/// When `check` neither finds a failure nor finds none, or writes no report that can be read.
+pub fn check(
+    atomfix: &Path,
+    folder: &Path,
+    program: &str,
+    limit: Duration,
+    options: &[&str],
+    arguments: &[String],
+) -> Result<(Report, Duration)> {
+    let json = format!("{program}.json");
+    let seconds = limit.as_secs().to_string();
+    let child = Child::new(atomfix, limit * 3).within(folder).arg("check").arg(format!("./{program}"));
+    let child = child.args(["--strategy", "dfs", "--preemptions", "none", "--timeout", &seconds, "--json", &json]);
+    let end = child.args(options).arg("--").args(arguments).run()?;
+    if !matches!(end.status.code(), Some(0 | 1)) {
+        end.succeeded()?;
+        bail!("`check` neither succeeded nor failed");
+    }
+    let text = fs::read_to_string(folder.join(&json)).with_context(|| format!("`{}` wrote no report", end.shown))?;
+    Ok((serde_json::from_str(&text)?, end.wall))
 }
 
 fn result(report: &Report, build: Build) -> Result<CheckResult> {

@@ -1,4 +1,4 @@
-//! Kernels under the campaign. The FIXED variant is right under every schedule, so it must always be; the original may also fail as its
+//! Kernels under the campaign. What a passing run may print is what `check` lists, exploring the untouched build completely. The FIXED variant is right under every schedule, so it must always be; the original may also fail as its
 //! `expect.toml` says, where that is an assertion (a failure that hangs would not be told from a hang of ours).
 
 use std::collections::BTreeSet;
@@ -6,18 +6,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use model::report::FailureKind;
 
 use super::{Extent, LIMIT, Subject, Tally, examine};
-use crate::child::{Child, Finished};
+use crate::child::Child;
 use crate::expect::Kernel;
+use crate::kernel::check;
 
-/// How an ended run looks: status and output.
-type Ending = (String, String);
-
-/// Runs of an untouched build from which its results are taken.
-const REFERENCE_RUNS: usize = 10;
+/// Ends an exploration that hangs.
+const EXPLORE_LIMIT: Duration = Duration::from_secs(100);
 
 const COMPILE_LIMIT: Duration = Duration::from_secs(60);
 
@@ -47,23 +45,24 @@ fn variant(atomfix: &Path, kernel: &Kernel, variant: Variant, archive: &Path, fo
     let original = compile(atomfix, &kernel.source, &folder.join(&name), flags)?;
     let arguments = &kernel.expectation.arguments.check;
     let run = |program: &Path, options: &str| Child::new(program, LIMIT).args(arguments).env("ATOMFIX_OPTIONS", options).run();
-    let mut results = BTreeSet::new();
-    for _ in 0..REFERENCE_RUNS {
-        results.insert(result(&run(&original, "")?));
-    }
+    let results = outcomes(atomfix, folder, &name, arguments)?;
     let may_fail = variant == Variant::Original && kernel.expectation.failure.is_some();
     let judge = |program: &Path, options: &str| -> Result<Option<String>> {
         let end = run(program, options)?;
-        let found = result(&end);
+        let passes_as_known = end.status.success() && results.contains(&end.stdout);
         let fails_as_known = may_fail && end.stderr.contains("Assertion") && !end.timed_out();
-        let right = results.contains(&found) || fails_as_known;
-        Ok((!right).then(|| if end.timed_out() { "hangs".to_owned() } else { format!("{}: {}{}", found.0, found.1, end.stderr.trim()) }))
+        let wrong = || if end.timed_out() { "hangs".to_owned() } else { format!("{}: {}{}", end.status, end.stdout, end.stderr.trim()) };
+        Ok((!passes_as_known && !fails_as_known).then(wrong))
     };
     examine(&Subject { name, original, judge: &judge }, archive, folder, extent)
 }
 
-fn result(end: &Finished) -> Ending {
-    (end.status.to_string(), end.stdout.clone())
+/// What passing executions of an untouched build print.
+fn outcomes(atomfix: &Path, folder: &Path, program: &str, arguments: &[String]) -> Result<BTreeSet<String>> {
+    let (report, _) = check(atomfix, folder, program, EXPLORE_LIMIT, &["--outcomes"], arguments)?;
+    let complete = report.results.iter().all(|result| result.complete);
+    ensure!(complete, "{program} was not explored completely, so its results are not known");
+    Ok(report.results.into_iter().flat_map(|result| result.outcomes).map(|outcome| outcome.text).collect())
 }
 
 fn compile(atomfix: &Path, source: &Path, output: &Path, flags: &[&str]) -> Result<PathBuf> {

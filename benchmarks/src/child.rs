@@ -44,6 +44,9 @@ impl Child {
     /// A program with a time limit.
     pub fn new(program: impl AsRef<OsStr>, limit: Duration) -> Self {
         let mut command = Command::new("timeout");
+        // The peak memory of a spawned child begins at its parent's, libraries included; that of a forked one only at what they share
+        // in private. A search path of its own makes the standard library fork.
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.arg("--kill-after=5").arg(limit.as_secs().max(1).to_string()).arg(program.as_ref());
         Self { command, shown: program.as_ref().to_string_lossy().into_owned(), stdin: None, stdout: None }
     }

@@ -17,12 +17,17 @@ const PROGRAM: &str = "
     pair user 1 2 R
 ";
 
-/// How many locks the program gets with these facts added.
+/// How many locks a program gets with these facts added.
 #[track_caller]
-fn check(facts: &str, locks: usize) {
-    let case = parse(&format!("{PROGRAM}{facts}"));
+fn check_in(program: &str, facts: &str, locks: usize) {
+    let case = parse(&format!("{program}{facts}"));
     let inferred = inference::infer(&case.program, &case.evidence, "test", &Config::default());
     assert_eq!(inferred.plan.locks.len(), locks, "{facts}");
+}
+
+#[track_caller]
+fn check(facts: &str, locks: usize) {
+    check_in(PROGRAM, facts, locks);
 }
 
 #[test]
@@ -58,9 +63,7 @@ const OBJECTS: &str = "
 
 #[track_caller]
 fn check_objects(facts: &str, locks: usize) {
-    let case = parse(&format!("{OBJECTS}{facts}"));
-    let inferred = inference::infer(&case.program, &case.evidence, "test", &Config::default());
-    assert_eq!(inferred.plan.locks.len(), locks, "{facts}");
+    check_in(OBJECTS, facts, locks);
 }
 
 #[test]
@@ -95,9 +98,7 @@ const LOCKED: &str = "
 
 #[track_caller]
 fn check_locked(facts: &str, locks: usize) {
-    let case = parse(&format!("{LOCKED}{facts}"));
-    let inferred = inference::infer(&case.program, &case.evidence, "test", &Config::default());
-    assert_eq!(inferred.plan.locks.len(), locks, "{facts}");
+    check_in(LOCKED, facts, locks);
 }
 
 #[test]

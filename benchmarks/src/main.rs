@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use benchmarks::expect::{self, Kernel};
 use benchmarks::real::outcome::Outcome;
 use benchmarks::real::{self, Environment, Length};
+use benchmarks::robust::{Earlier, Pass};
 use benchmarks::{campaign, kernel, locks, machine, robust, scale, speed, table::Table};
 use clap::{Parser, Subcommand};
 
@@ -63,14 +64,20 @@ enum Command {
         /// Programs to take: kernels, pbzip2, memcached; all if none is named
         names: Vec<String>,
     },
-    /// Run the programs for every wait and every way out of a region, and judge results and counters
+    /// Run the programs for every wait and every way out of a region, and judge results and counters; goes on where it was interrupted
     Robust {
         /// Run each this often
         #[arg(long, default_value_t = 1000)]
         runs: usize,
         /// Run so many programs at a time
-        #[arg(long, default_value_t = 8)]
+        #[arg(long, default_value_t = 2)]
         parallel: usize,
+        /// Count a run that takes longer than so many seconds as hanging
+        #[arg(long, default_value_t = 60)]
+        limit: u64,
+        /// Forget what earlier passes over the same build found
+        #[arg(long)]
+        again: bool,
         /// Take only programs whose name contains this
         #[arg(default_value = "")]
         only: String,
@@ -138,8 +145,10 @@ fn run(line: &CommandLine) -> Result<Vec<String>> {
             let runs = if *short { SHORT_CAMPAIGN } else { *runs };
             fault_campaign(&Environment { atomfix, work, length, rounds: 1 }, *seed, runs, names)
         }
-        Command::Robust { runs, parallel, only } => {
-            let outcomes = robust::run(&work, *runs, *parallel, only)?;
+        Command::Robust { runs, parallel, limit, again, only } => {
+            let earlier = if *again { Earlier::Forgotten } else { Earlier::Counts };
+            let pass = Pass { runs: *runs, parallel: *parallel, limit: Duration::from_secs(*limit), only: only.clone(), earlier };
+            let outcomes = robust::run(&work, &pass, &|line| eprintln!("{line}"))?;
             let (programs, runs) = outcomes.size();
             print!("{}\n{programs} programs, {runs} runs\n", outcomes.table());
             Ok(outcomes.problems())

@@ -17,12 +17,13 @@ use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const LIMIT: Duration = Duration::from_secs(60);
+/// Runs of one program before the next one has its turn: what a long pass finds, it finds early.
+const TURN: usize = 50;
 
 /// Where things are.
 pub(crate) struct Place {
@@ -42,10 +43,12 @@ pub(crate) struct Extent {
     pub(crate) parallel: usize,
     /// Only programs whose name contains this.
     pub(crate) only: String,
+    /// The longest that one run may take.
+    pub(crate) limit: Duration,
 }
 
-/// What came out for one program.
-#[derive(Debug)]
+/// What came out for one program so far.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Outcome {
     /// Its file name, and the language where there are several.
     pub(crate) name: String,
@@ -53,15 +56,25 @@ pub(crate) struct Outcome {
     pub(crate) runs: usize,
     /// All runs together.
     pub(crate) took: Duration,
-    /// What was wrong with the first run that was.
+    /// What was wrong with the first run that was, which is the last one.
     pub(crate) wrong: Option<String>,
+}
+
+/// Keeps what comes out, so that a pass that was interrupted goes on where it was.
+pub(crate) trait Journal: Sync {
+    /// What came out in earlier passes.
+    fn before(&self, program: &Program) -> Outcome;
+    /// That a program had a turn.
+    fn note(&self, program: &Program, outcome: &Outcome);
 }
 
 /// What a program says of itself.
 #[derive(Clone)]
 pub(crate) struct Program {
-    source: PathBuf,
-    name: String,
+    /// Its text.
+    pub(crate) source: PathBuf,
+    /// Its file name, and the language where there are several.
+    pub(crate) name: String,
     compiler: &'static [&'static str],
     statistics: Statistics,
     options: String,
@@ -88,8 +101,8 @@ const C: &[&str] = &["clang-22"];
 const CPP: &[&str] = &["clang++-22", "-std=c++20"];
 const C_AS_CPP: &[&str] = &["clang++-22", "-std=c++20", "-x", "c++"];
 
-/// Runs every program.
-pub(crate) fn run_all(place: &Place, extent: &Extent) -> Vec<Outcome> {
+/// Runs every program, each a few times before the next one's turn.
+pub(crate) fn run_all(place: &Place, extent: &Extent, journal: &dyn Journal) -> Vec<Outcome> {
     let mut sources: Vec<PathBuf> = fs::read_dir(&place.programs)
         .expect("the folder of programs")
         .map(|entry| entry.expect("an entry").path())
@@ -98,21 +111,32 @@ pub(crate) fn run_all(place: &Place, extent: &Extent) -> Vec<Outcome> {
     sources.sort();
     sources.retain(|path| path.to_string_lossy().contains(&extent.only));
     let programs: Vec<Program> = sources.into_iter().flat_map(read).collect();
+    let states: Vec<Mutex<State>> =
+        programs.iter().map(|program| Mutex::new(State { outcome: journal.before(program), binary: None })).collect();
+    let turns = programs.len() * extent.runs.div_ceil(TURN);
     let next = AtomicUsize::new(0);
-    let outcomes = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..extent.parallel {
             scope.spawn(|| {
-                while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = run_one(program, place, extent.runs);
-                    outcomes.lock().expect("no thread panics with it").push(outcome);
+                loop {
+                    let turn = next.fetch_add(1, Ordering::Relaxed);
+                    if turn >= turns {
+                        break;
+                    }
+                    let (round, index) = (turn / programs.len(), turn % programs.len());
+                    let mut state = states[index].lock().unwrap_or_else(PoisonError::into_inner);
+                    take_turn(&programs[index], place, extent, extent.runs.min((round + 1) * TURN), &mut state, journal);
                 }
             });
         }
     });
-    let mut outcomes = outcomes.into_inner().expect("no thread panics with it");
-    outcomes.sort_by(|a, b| a.name.cmp(&b.name));
-    outcomes
+    states.into_iter().map(|state| state.into_inner().unwrap_or_else(PoisonError::into_inner).outcome).collect()
+}
+
+/// How far a program is.
+struct State {
+    outcome: Outcome,
+    binary: Option<PathBuf>,
 }
 
 /// Parts of programs are no programs: the table, and libraries.
@@ -121,17 +145,27 @@ fn is_part(path: &Path) -> bool {
     name == "table.c" || name.starts_with("lib")
 }
 
-fn run_one(program: &Program, place: &Place, runs: usize) -> Outcome {
+/// Makes the runs that are left of so many.
+fn take_turn(program: &Program, place: &Place, extent: &Extent, runs: usize, state: &mut State, journal: &dyn Journal) {
+    let State { outcome, binary } = state;
+    if outcome.wrong.is_some() || outcome.runs >= runs {
+        return;
+    }
     let began = Instant::now();
-    let mut done = 0;
-    let wrong = match compile(program, place) {
-        Ok(binary) => (0..runs).find_map(|number| {
-            done += 1;
-            complaint(program, place, &binary, number)
-        }),
-        Err(errors) => Some(errors),
-    };
-    Outcome { name: program.name.clone(), runs: done, took: began.elapsed(), wrong }
+    if binary.is_none() {
+        match compile(program, place) {
+            Ok(compiled) => *binary = Some(compiled),
+            Err(errors) => outcome.wrong = Some(errors),
+        }
+    }
+    if let Some(binary) = binary {
+        while outcome.runs < runs && outcome.wrong.is_none() {
+            outcome.wrong = complaint(program, place, binary, outcome.runs, extent.limit);
+            outcome.runs += 1;
+        }
+    }
+    outcome.took += began.elapsed();
+    journal.note(program, outcome);
 }
 
 /// Compiles a program; what the compiler complains of is the error.
@@ -196,7 +230,7 @@ fn counter(word: &str) -> (String, Expected) {
 }
 
 /// Runs a program; `None` when it did not end in time (and is killed with its children).
-fn run(binary: &Path, options: &str) -> Option<Output> {
+fn run(binary: &Path, options: &str, limit: Duration) -> Option<Output> {
     let mut command = Command::new(binary);
     command.env("ATOMFIX_OPTIONS", options).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().expect("the program starts");
@@ -205,7 +239,7 @@ fn run(binary: &Path, options: &str) -> Option<Output> {
         if child.try_wait().expect("a child can be waited for").is_some() {
             return child.wait_with_output().ok();
         }
-        if began.elapsed() > LIMIT {
+        if began.elapsed() > limit {
             let _ = Command::new("kill").args(["-9", "--", &format!("-{}", child.id())]).status();
             let _ = child.wait();
             return None;
@@ -230,11 +264,11 @@ fn counters(log: &str) -> BTreeMap<String, u64> {
     counters
 }
 
-fn complaint(program: &Program, place: &Place, binary: &Path, number: usize) -> Option<String> {
+fn complaint(program: &Program, place: &Place, binary: &Path, number: usize, limit: Duration) -> Option<String> {
     let log = place.scratch.join(format!("{}.{number}.log", program.name));
     let _ = fs::remove_file(&log);
     let options = format!("stats=1:log={}{}", log.display(), program.options);
-    let Some(output) = run(binary, &options) else { return Some("did not end in time".into()) };
+    let Some(output) = run(binary, &options, limit) else { return Some("did not end in time".into()) };
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     let status = output.status.code().or_else(|| output.status.signal().map(|signal| 128 + signal));
     if status != Some(program.status) {

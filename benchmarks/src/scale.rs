@@ -31,7 +31,7 @@ impl Random {
 }
 
 fn call(name: String, sync: Option<(SyncOp, Vec<Place>)>) -> NodeKind {
-    NodeKind::Call(Call { callee: Callee::Direct(name), accesses: Vec::new(), sync, blocking: None })
+    NodeKind::Call(Call { callee: Callee::Direct(name), accesses: Vec::new(), sync, blocking: None, calls_back: Vec::new() })
 }
 
 fn access(rw: Rw, place: Place) -> Access {

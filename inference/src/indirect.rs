@@ -1,5 +1,6 @@
 //! What points-to analysis says about calls and locks, written into the program, so that all phases and the checker read the same:
 //! - an indirect call names the functions that it may reach, among those of its type whose address is taken;
+//! - a call of a library function names those that it calls back, such as the comparison of `qsort`;
 //! - a lock behind a pointer gets the place of the lock that it is. Where the pointer may be several that have names, as in a wrapper that
 //!   all callers share, it stays a class of its own, which the names are not: such locks are told apart rather than made one.
 //!
@@ -34,6 +35,7 @@ pub fn resolved(program: &Program, points_to: &PointsTo) -> Program {
                 call.callee = Callee::OneOf(names);
             }
         }
+        call.calls_back = node.site.into_iter().flat_map(|site| points_to.called_back(site)).cloned().collect();
         if let Some(place) = lock_of(call).and_then(|place| locks.get(place)).cloned()
             && let Some((_, places)) = &mut call.sync
         {

@@ -64,10 +64,13 @@ impl Calls {
                 by_signature.entry(&function.signature).or_default().push(FunctionId::new(f));
             }
         }
+        let named =
+            |names: &[String]| -> Vec<FunctionId> { names.iter().filter_map(|name| by_name.get(name)).flatten().copied().collect() };
         let reached = |call: &Call| match &call.callee {
+            _ if !call.calls_back.is_empty() => named(&call.calls_back),
             Callee::Direct(name) => by_name.get(name.as_str()).cloned().unwrap_or_default(),
             Callee::Indirect(signature) => by_signature.get(signature.as_str()).cloned().unwrap_or_default(),
-            Callee::OneOf(names) => names.iter().filter_map(|name| by_name.get(name)).flatten().copied().collect(),
+            Callee::OneOf(names) => named(names),
             Callee::Assembly => Vec::new(),
         };
         let callees: Vec<BTreeMap<NodeId, Vec<FunctionId>>> = program

@@ -25,7 +25,7 @@ pub enum SyncOp {
     Create,
     /// Waits for a thread's end.
     Join,
-    /// Barrier, semaphore, once, latch: waits for peers.
+    /// Barrier, semaphore, latch: waits for peers.
     Meet,
     /// Makes or destroys an object.
     Manage,
@@ -129,6 +129,7 @@ pub static EXTERNALS: &[External] = &[
     peer("accept4"),
     peer("aio_suspend"),
     memory("bcmp", &[reads(0, Argument(2)), reads(1, Argument(2))]),
+    sync("call_once", S::Manage, &[0]),
     peer("clock_nanosleep"),
     peer("cnd_timedwait"),
     peer("cnd_wait"),
@@ -183,7 +184,9 @@ pub static EXTERNALS: &[External] = &[
     sync("pthread_mutex_timedlock", S::TryLock, &[0]),
     sync("pthread_mutex_trylock", S::TryLock, &[0]),
     sync("pthread_mutex_unlock", S::Unlock, &[0]),
-    waits("pthread_once", S::Meet, &[0]),
+    // It may wait for another thread that runs the initializer. Inference knows what that one takes and waits for, and where one runs the
+    // runtime gives up its holds; all other calls do not wait.
+    sync("pthread_once", S::Manage, &[0]),
     sync("pthread_rwlock_destroy", S::Manage, &[0]),
     sync("pthread_rwlock_init", S::Manage, &[0]),
     sync("pthread_rwlock_rdlock", S::ReadLock, &[0]),

@@ -111,6 +111,7 @@ mod tests {
             accesses: vec![],
             sync: Some((SyncOp::Wait, vec![place("c"), place("m")])),
             blocking: Some(Blocking::Peer),
+            calls_back: Vec::new(),
         };
         let node = |kind, successors| Node { kind, site: None, source: Source::default(), successors };
         let function = Function {

@@ -207,6 +207,9 @@ pub struct Call {
     pub sync: Option<(SyncOp, Vec<Place>)>,
     /// Whether and how an external callee may block.
     pub blocking: Option<Blocking>,
+    /// Functions of the program that an external callee calls, any number of times, before it returns (the comparison of `qsort`), named
+    /// as `Callee::Direct` names them. Points-to analysis finds them; a program that was just extracted has none.
+    pub calls_back: Vec<String>,
 }
 
 /// Whom a call calls.

@@ -409,3 +409,74 @@ fn members_of_std_mutex_are_wrappers_too() {
     check_orders("c++", &with("b", "a"), &["a, b; left as they are"]);
     check_orders("c++", &with("a", "b"), &[]);
 }
+
+#[test]
+fn what_a_library_calls_back_is_called_where_the_library_is() {
+    let with = |first: &str, second: &str| {
+        format!(
+            "#include <pthread.h>
+             #include <stdlib.h>
+             pthread_mutex_t a, b, c;
+             pthread_once_t once = PTHREAD_ONCE_INIT;
+             static int numbers[9];
+             static int compare(const void *left, const void *right) {{
+               pthread_mutex_lock(&b);
+               pthread_mutex_unlock(&b);
+               return *(const int *)left - *(const int *)right;
+             }}
+             static void prepare(void) {{ pthread_mutex_lock(&c); pthread_mutex_unlock(&c); }}
+             void sorted(void) {{ pthread_mutex_lock(&a); qsort(numbers, 9, sizeof *numbers, compare); pthread_mutex_unlock(&a); }}
+             void prepared(void) {{ pthread_mutex_lock(&b); pthread_once(&once, prepare); pthread_mutex_unlock(&b); }}
+             void other(void) {{
+               pthread_mutex_lock(&{first}); pthread_mutex_lock(&{second});
+               pthread_mutex_unlock(&{second}); pthread_mutex_unlock(&{first});
+             }}"
+        )
+    };
+    check_orders("cc", &with("b", "a"), &["a, b; left as they are"]);
+    check_orders("cc", &with("c", "b"), &["b, c; left as they are"]);
+    check_orders("cc", &with("c", "a"), &["a, b, c; left as they are"]);
+    check_orders("cc", &with("a", "c"), &[]);
+}
+
+#[test]
+fn so_is_what_std_call_once_calls() {
+    let with = |first: &str, second: &str| {
+        format!(
+            "#include <mutex>
+             std::mutex a, b;
+             std::once_flag once;
+             void prepare() {{ b.lock(); b.unlock(); }}
+             void prepared() {{ a.lock(); std::call_once(once, prepare); a.unlock(); }}
+             void other() {{ {first}.lock(); {second}.lock(); {second}.unlock(); {first}.unlock(); }}"
+        )
+    };
+    check_orders("c++", &with("b", "a"), &["a, b; left as they are"]);
+    check_orders("c++", &with("a", "b"), &[]);
+}
+
+#[test]
+fn a_region_may_lie_around_a_call_of_pthread_once_and_guards_what_that_calls() {
+    check(
+        "#include <pthread.h>
+         int limit, made;
+         pthread_once_t once = PTHREAD_ONCE_INIT;
+#line 9
+         static void make(void) { made = 1; limit = made; }
+         int user(void) {
+#line 1
+           int before = limit;
+#line 2
+           pthread_once(&once, make);
+#line 3
+           return before + limit;
+         }",
+        &["user 1 3 limit R"],
+        &[
+            "make before 9: limit acquire X",
+            "make 9->end: limit release 9",
+            "user before 1: limit acquire U",
+            "user 3->end: limit release 1",
+        ],
+    );
+}

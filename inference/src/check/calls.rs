@@ -8,7 +8,7 @@ use model::external::{Blocking, SyncOp};
 use model::ids::{FunctionKey, LockId, NodeId};
 use model::pair::Mode;
 use model::plan::{Action, At};
-use model::program::{Callee, Function, Node, NodeKind, Place, Program};
+use model::program::{Call, Callee, Function, Node, NodeKind, Place, Program};
 
 use super::components::components;
 use super::machine::AllOperations;
@@ -239,7 +239,9 @@ impl Effects {
         }
         let mut released: Vec<Name> = self.drops(node).into_iter().collect();
         let callees = self.targets(f, at);
-        if let Some((&first, rest)) = callees.split_first() {
+        // What is called back may be called never: it releases nothing for sure.
+        let is_called = !matches!(&node.kind, NodeKind::Call(call) if !call.calls_back.is_empty());
+        if is_called && let Some((&first, rest)) = callees.split_first() {
             let by_all = |name: &&Name| rest.iter().all(|&callee| self.of[callee].releases.contains(*name));
             released.extend(self.of[first].releases.iter().filter(by_all).copied());
         }
@@ -277,13 +279,13 @@ fn sync(node: &Node) -> Option<(SyncOp, &Place)> {
     Some((*op, objects.first()?))
 }
 
-/// The calls of a function, by what they name.
-fn calls(function: &Function) -> Vec<(NodeId, &Callee)> {
+/// The calls of a function.
+fn calls(function: &Function) -> Vec<(NodeId, &Call)> {
     let nodes = function.nodes.iter().enumerate();
-    nodes.filter_map(|(n, node)| if let NodeKind::Call(call) = &node.kind { Some((NodeId::new(n), &call.callee)) } else { None }).collect()
+    nodes.filter_map(|(n, node)| if let NodeKind::Call(call) = &node.kind { Some((NodeId::new(n), call)) } else { None }).collect()
 }
 
-fn resolve(program: &Program, calls: Vec<Vec<(NodeId, &Callee)>>) -> Vec<BTreeMap<NodeId, Vec<usize>>> {
+fn resolve(program: &Program, calls: Vec<Vec<(NodeId, &Call)>>) -> Vec<BTreeMap<NodeId, Vec<usize>>> {
     let mut names: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     let mut types: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (f, function) in program.functions.iter().enumerate() {
@@ -298,8 +300,9 @@ fn resolve(program: &Program, calls: Vec<Vec<(NodeId, &Callee)>>) -> Vec<BTreeMa
         Callee::OneOf(all) => all.iter().filter_map(|name| names.get(name)).flatten().copied().collect(),
         Callee::Assembly => Vec::new(),
     };
-    let resolved = calls.into_iter().map(|calls| calls.into_iter().map(|(at, callee)| (at, reached(callee))).collect());
-    resolved.collect()
+    let called_back = |call: &Call| call.calls_back.iter().filter_map(|name| names.get(name)).flatten().copied().collect::<Vec<usize>>();
+    let all = |call: &Call| [reached(&call.callee), called_back(call)].concat();
+    calls.into_iter().map(|calls| calls.into_iter().map(|(at, call)| (at, all(call))).collect()).collect()
 }
 
 /// The modes in which a node's own operations take a lock.

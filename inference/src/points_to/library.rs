@@ -15,13 +15,22 @@ pub(super) enum Effect {
         /// The source.
         from: usize,
     },
-    /// It calls an argument with others.
+    /// It calls an argument with others, before it returns.
     Calls {
         /// The function.
         function: usize,
         /// What it is given.
         with: &'static [usize],
     },
+    /// It has an argument called with others some time: by another thread, at the end, at a signal.
+    Registers {
+        /// The function.
+        function: usize,
+        /// What it is given.
+        with: &'static [usize],
+    },
+    /// It calls what this global holds, before it returns.
+    CallsStored(&'static str),
     /// It calls a method of the object that a smart pointer, its argument, points to: any slot of the virtual table.
     CallsMethodOf(usize),
     /// It stores the second argument for `Recalls` of the same first one.
@@ -36,29 +45,33 @@ use Effect as E;
 #[rustfmt::skip]
 static LIBRARY: &[(&str, &[Effect])] = &[
     ("_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE", &[E::CallsMethodOf(1)]),
-    ("__cxa_atexit", &[E::Calls { function: 0, with: &[1] }]),
+    ("__cxa_atexit", &[E::Registers { function: 0, with: &[1] }]),
     ("__memcpy_chk", &[E::Copies { to: 0, from: 1 }, E::Returns(0)]),
     ("__memmove_chk", &[E::Copies { to: 0, from: 1 }, E::Returns(0)]),
-    ("atexit", &[E::Calls { function: 0, with: &[] }]),
+    ("atexit", &[E::Registers { function: 0, with: &[] }]),
     ("bsearch", &[E::Calls { function: 4, with: &[0, 1] }, E::Returns(1)]),
+    ("call_once", &[E::Calls { function: 1, with: &[] }]),
     ("fgets", &[E::Returns(0)]),
+    ("lfind", &[E::Calls { function: 4, with: &[0, 1] }, E::Returns(1)]),
+    ("lsearch", &[E::Calls { function: 4, with: &[0, 1] }, E::Copies { to: 1, from: 0 }, E::Returns(1)]),
     ("memchr", &[E::Returns(0)]),
     ("memcpy", &[E::Copies { to: 0, from: 1 }, E::Returns(0)]),
     ("memmove", &[E::Copies { to: 0, from: 1 }, E::Returns(0)]),
     ("mempcpy", &[E::Copies { to: 0, from: 1 }, E::Returns(0)]),
     ("memrchr", &[E::Returns(0)]),
     ("memset", &[E::Returns(0)]),
-    ("on_exit", &[E::Calls { function: 0, with: &[1] }]),
-    ("pthread_create", &[E::Calls { function: 2, with: &[3] }]),
+    ("on_exit", &[E::Registers { function: 0, with: &[1] }]),
+    ("pthread_create", &[E::Registers { function: 2, with: &[3] }]),
     ("pthread_getspecific", &[E::Recalls]),
-    ("pthread_key_create", &[E::Calls { function: 1, with: &[] }]),
-    ("pthread_once", &[E::Calls { function: 1, with: &[] }]),
+    ("pthread_key_create", &[E::Registers { function: 1, with: &[] }]),
+    // `std::call_once` gives it a function of the C++ library, which calls what the thread has stored.
+    ("pthread_once", &[E::Calls { function: 1, with: &[] }, E::CallsStored("_ZSt11__once_call")]),
     ("pthread_setspecific", &[E::Keeps]),
     ("qsort", &[E::Calls { function: 3, with: &[0, 0] }]),
     ("qsort_r", &[E::Calls { function: 3, with: &[0, 0, 4] }]),
     ("realloc", &[E::Returns(0)]),
     ("reallocarray", &[E::Returns(0)]),
-    ("signal", &[E::Calls { function: 1, with: &[] }]),
+    ("signal", &[E::Registers { function: 1, with: &[] }]),
     ("stpcpy", &[E::Returns(0)]),
     ("stpncpy", &[E::Returns(0)]),
     ("strcat", &[E::Returns(0)]),
@@ -70,7 +83,7 @@ static LIBRARY: &[(&str, &[Effect])] = &[
     ("strrchr", &[E::Returns(0)]),
     ("strstr", &[E::Returns(0)]),
     ("strtok", &[E::Returns(0)]),
-    ("thrd_create", &[E::Calls { function: 1, with: &[2] }]),
+    ("thrd_create", &[E::Registers { function: 1, with: &[2] }]),
 ];
 
 /// What a library function does to pointers; `None` for one that is not known.

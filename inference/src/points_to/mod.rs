@@ -27,6 +27,7 @@ pub struct PointsTo {
     classes: Vec<Class>,
     of_place: BTreeMap<Place, BTreeSet<usize>>,
     callees: BTreeMap<SiteKey, BTreeSet<String>>,
+    called_back: BTreeMap<SiteKey, BTreeSet<String>>,
 }
 
 /// Places that may be the same memory.
@@ -79,16 +80,20 @@ impl PointsTo {
             }
         }
         let leaked = solver.leaked();
-        let through = core::mem::take(&mut solver.through);
-        let mut callees = BTreeMap::new();
-        for (site, cell) in through {
-            let mut numbers = solver.functions(cell);
-            if !numbers.is_empty() {
-                numbers.extend(&leaked);
-                callees.insert(site, numbers.into_iter().map(|number| solver.names[number as usize].to_owned()).collect());
+        let (through, back) = (core::mem::take(&mut solver.through), core::mem::take(&mut solver.back));
+        let mut named = |cells: Vec<(SiteKey, Cell)>| -> BTreeMap<SiteKey, BTreeSet<String>> {
+            let mut named: BTreeMap<SiteKey, BTreeSet<String>> = BTreeMap::new();
+            for (site, cell) in cells {
+                let mut numbers = solver.functions(cell);
+                if !numbers.is_empty() {
+                    numbers.extend(&leaked);
+                    named.entry(site).or_default().extend(numbers.into_iter().map(|number| solver.names[number as usize].to_owned()));
+                }
             }
-        }
-        Self { classes, of_place, callees }
+            named
+        };
+        let (callees, called_back) = (named(through.into_iter().collect()), named(back));
+        Self { classes, of_place, callees, called_back }
     }
 
     /// All classes that some access reaches through a pointer, in order.
@@ -107,6 +112,11 @@ impl PointsTo {
     #[must_use]
     pub fn callees(&self, site: SiteKey) -> Option<&BTreeSet<String>> {
         self.callees.get(&site)
+    }
+
+    /// Functions of the program that the library function called here may call before it returns.
+    pub fn called_back(&self, site: SiteKey) -> impl Iterator<Item = &String> {
+        self.called_back.get(&site).into_iter().flatten()
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) struct Solver<'a> {
     returned: Vec<Option<Cell>>,
     /// What calls through pointers call.
     pub(super) through: BTreeMap<SiteKey, Cell>,
+    /// What library functions call back before they return.
+    pub(super) back: Vec<(SiteKey, Cell)>,
     /// Arguments of functions of which nothing is known: one, with those behind it.
     handed: Vec<(Cell, Vec<Cell>)>,
     /// What `pthread_setspecific` keeps, whatever the key.
@@ -140,7 +142,7 @@ impl<'a> Solver<'a> {
                         self.call(called, &arguments, result);
                     }
                     Called::Named(name) if self.bodies.contains_key(name) => self.call_body(name, &arguments, result, program),
-                    Called::Named(name) => self.call_library(name, &arguments, result),
+                    Called::Named(name) => self.call_library(*site, name, &arguments, result, program),
                 }
             }
         }
@@ -177,7 +179,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn call_library(&mut self, name: &str, arguments: &[Option<Cell>], result: Option<Cell>) {
+    fn call_library(&mut self, site: Option<SiteKey>, name: &str, arguments: &[Option<Cell>], result: Option<Cell>, program: &Program) {
         let argument = |index: usize| arguments.get(index).copied().flatten();
         let Some(effects) = effects(name) else {
             let cells: Vec<Cell> = arguments.iter().flatten().copied().collect();
@@ -196,11 +198,19 @@ impl<'a> Solver<'a> {
                         self.classes.unite_contents(to, from);
                     }
                 }
-                Effect::Calls { function, with } => {
+                Effect::Calls { function, with } | Effect::Registers { function, with } => {
                     let with: Vec<Option<Cell>> = with.iter().map(|&index| argument(index)).collect();
                     if let Some(function) = argument(function) {
                         self.call(function, &with, None);
+                        if matches!(effect, Effect::Calls { .. }) {
+                            self.back.extend(site.map(|site| (site, function)));
+                        }
                     }
+                }
+                Effect::CallsStored(global) => {
+                    let holder = self.symbol(global, program);
+                    let function = self.classes.pointee(holder);
+                    self.back.extend(site.map(|site| (site, function)));
                 }
                 Effect::CallsMethodOf(index) => {
                     if let Some(pointer) = argument(index) {

@@ -73,7 +73,7 @@ fn access(rw: Rw, text: &str, atomic: bool) -> Access {
 }
 
 fn call(callee: &str) -> Call {
-    Call { callee: Callee::Direct(callee.to_owned()), accesses: Vec::new(), sync: None, blocking: None }
+    Call { callee: Callee::Direct(callee.to_owned()), accesses: Vec::new(), sync: None, blocking: None, calls_back: Vec::new() }
 }
 
 fn kind(words: &[&str]) -> NodeKind {

@@ -109,7 +109,7 @@ fn call<'m>(call: &CallPoint<'m>, site: SiteKey, places: &Places<'m>, flows: &mu
     };
     let accesses = call.ranges.iter().map(access).collect();
     let sync = call.external.and_then(|external| sync(external, call.instruction, &mut place));
-    Call { callee, accesses, sync, blocking: call.external.and_then(|external| external.blocking) }
+    Call { callee, accesses, sync, blocking: call.external.and_then(|external| external.blocking), calls_back: Vec::new() }
 }
 
 fn sync<'m>(
@@ -132,7 +132,8 @@ fn aliases<'m>(module: Module<'m>, places: &Places<'m>, bodies: &[Body<'m>], nam
         let key = FunctionKey(fnv1a_from(body.key.0, alias.name().as_bytes()));
         let source = source_of(None, target);
         let plain = |kind, successors| Node { kind, site: None, source: source.clone(), successors };
-        let call = Call { callee: Callee::Direct(places.symbol(target.into())), accesses: Vec::new(), sync: None, blocking: None };
+        let callee = Callee::Direct(places.symbol(target.into()));
+        let call = Call { callee, accesses: Vec::new(), sync: None, blocking: None, calls_back: Vec::new() };
         let site = SiteKey::of(key, 0);
         functions.push(Function {
             key,

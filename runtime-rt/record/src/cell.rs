@@ -216,7 +216,7 @@ pub(crate) struct Now {
     pub(crate) thread: ThreadNumber,
     pub(crate) access: Access,
     pub(crate) locks: HeldSet,
-    /// What a remote access of this kind leaves of a pair around it.
+    /// What it leaves of another thread's pair around it, as far as it is known before it has happened.
     pub(crate) leaves: Atomicity,
 }
 
@@ -241,11 +241,28 @@ pub(crate) fn access_shared(slots: &mut impl Slots, now: Now, findings: &mut imp
         if !common.is_empty() && slot.thread == now.thread {
             findings.own(slot.access, slot.since, !shared.and(common).is_empty());
             slots.slot(n).store(Slot { bytes: others, ..slot });
-        } else if !common.is_empty() {
-            let since = slot.since.meet(now.leaves);
-            if since != slot.since && others.is_empty() {
+        }
+        n += 1;
+    }
+    room = room.max(weaken(slots, now.bytes, now.thread, now.leaves));
+    let new = Slot { bytes: now.bytes, thread: now.thread, access: now.access, locks: now.locks, since: Atomicity::Exclusive };
+    room = room.max(put(slots, new));
+    (shared, room)
+}
+
+/// What an access by a thread leaves of the pairs of other threads around it.
+pub(crate) fn weaken(slots: &mut impl Slots, bytes: Mask, by: ThreadNumber, leaves: Atomicity) -> Room {
+    let mut room = Room::Enough;
+    let mut n = 0;
+    while n < slots.count() {
+        let slot = slots.slot(n).load();
+        let common = slot.bytes.and(bytes);
+        let others = slot.bytes.without(bytes);
+        let since = slot.since.meet(leaves);
+        if slot.thread != by && !common.is_empty() && since != slot.since {
+            if others.is_empty() {
                 slots.slot(n).store(Slot { since, ..slot });
-            } else if since != slot.since {
+            } else {
                 // Only some of its bytes were touched: they part from the others.
                 slots.slot(n).store(Slot { bytes: others, ..slot });
                 room = room.max(put(slots, Slot { bytes: common, since, ..slot }));
@@ -253,9 +270,7 @@ pub(crate) fn access_shared(slots: &mut impl Slots, now: Now, findings: &mut imp
         }
         n += 1;
     }
-    let new = Slot { bytes: now.bytes, thread: now.thread, access: now.access, locks: now.locks, since: Atomicity::Exclusive };
-    room = room.max(put(slots, new));
-    (shared, room)
+    room
 }
 
 /// Stores a slot: with one that differs in its bytes only, in a free one, in a new one, or in place of the oldest.
@@ -284,7 +299,7 @@ pub(crate) fn put(slots: &mut impl Slots, new: Slot) -> Room {
 }
 
 impl Room {
-    fn max(self, other: Self) -> Self {
+    pub(crate) fn max(self, other: Self) -> Self {
         if self == Self::Full { self } else { other }
     }
 }

@@ -10,6 +10,7 @@ use model::abi::LENGTH_STRING;
 use model::ids::{FunctionKey, SiteKey};
 use model::pair::Rw;
 
+use crate::change::{Before, LONGEST};
 use crate::frame::StackAddress;
 use crate::pace::{KEYS, Pace};
 use crate::process::{Local, PACE, current, exiting, with, with_at};
@@ -160,7 +161,10 @@ extern "C" fn begin(address: usize, size: u32, kind: u32, site: u64, stack: usiz
     let access = (Address(address), size as usize);
     let begun = local.act(|thread| {
         thread.resume(recorder.pace.window());
-        recorder.begin(thread, &local.public, access, rw(kind), SiteKey(site), stack)
+        let begun = recorder.begin(thread, &local.public, access, rw(kind), SiteKey(site), stack);
+        let compares = access.1 <= LONGEST && (thread.pending_store.is_some() || (rw(kind).writes() && thread.pending_instance.is_some()));
+        thread.before = if compares { Before::look(access.0, access.1) } else { Before::default() };
+        begun
     });
     if begun.is_none() {
         local.leave();
@@ -173,7 +177,7 @@ extern "C" fn end() {
     // The token said that an access began; one that a signal handler abandoned has ended already.
     let Some((recorder, local)) = current() else { return };
     if local.public.accessing.load(Ordering::Relaxed) != 0 {
-        local.act(|thread| recorder.end(thread, &local.public));
+        local.act(|thread| recorder.end(thread, &local.public, thread.before.effect()));
         local.leave();
     }
 }

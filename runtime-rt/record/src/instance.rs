@@ -15,6 +15,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use model::pair::{Atomicity, Rw};
 
 use crate::cell::{Access, ThreadNumber};
+use crate::change::Effect;
 use crate::frame::Serial;
 use crate::joint::is_near;
 use crate::shadow::{Address, PAGE};
@@ -68,7 +69,7 @@ struct Slot {
     order: AtomicU64,
     serial: AtomicU64,
     site: AtomicU32,
-    /// `thread << 16 | member << 8 | writes`; member 0: depends on the address, else 1 + member.
+    /// `thread << 16 | member << 8 | kind`; member 0: depends on the address, else 1 + member.
     who: AtomicU32,
     address: AtomicUsize,
 }
@@ -79,7 +80,44 @@ struct Known {
     access: Access,
     thread: ThreadNumber,
     variable: Variable,
-    writes: bool,
+    kind: Kind,
+}
+
+/// What an access did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Read,
+    /// It changed the memory.
+    Write,
+    /// It stored what stood there (`change`).
+    Silent,
+}
+
+impl Kind {
+    fn of(bits: u32) -> Self {
+        match bits & 3 {
+            0 => Self::Read,
+            1 => Self::Write,
+            _ => Self::Silent,
+        }
+    }
+
+    /// Whether the order of the two matters, if this one came first. A silent store could as well have come before the write whose
+    /// value it repeats.
+    fn conflicts(self, later: Self) -> bool {
+        matches!((self, later), (Self::Write, Self::Read | Self::Write) | (Self::Read | Self::Silent, Self::Write))
+    }
+}
+
+/// All that one access did, in order.
+fn kinds(rw: Rw, effect: Effect) -> impl Iterator<Item = Kind> + Clone {
+    let kinds = match (rw, effect) {
+        (Rw::Read, _) | (Rw::Update, Effect::Silent) => [Some(Kind::Read), None],
+        (Rw::Write, Effect::Silent) => [Some(Kind::Silent), None],
+        (Rw::Write, Effect::Changed) => [Some(Kind::Write), None],
+        (Rw::Update, Effect::Changed) => [Some(Kind::Read), Some(Kind::Write)],
+    };
+    kinds.into_iter().flatten()
 }
 
 /// A variable of the set: by its number where the site says it, otherwise by its address.
@@ -106,12 +144,12 @@ impl Slot {
         #[expect(clippy::cast_possible_truncation, reason = "parts of a word are meant")]
         let (thread, member) = (ThreadNumber((who >> 16) as u16), (who >> 8) as u8);
         let variable = Variable { member: member.checked_sub(1), address: Address(self.address.load(Ordering::Relaxed)) };
-        (order != 0).then_some(Known { order, access, thread, variable, writes: who & 1 != 0 })
+        (order != 0).then_some(Known { order, access, thread, variable, kind: Kind::of(who) })
     }
 
     fn store(&self, known: Known) {
         let member = known.variable.member.map_or(0, |member| 1 + u32::from(member));
-        let who = u32::from(known.thread.0) << 16 | member << 8 | u32::from(known.writes);
+        let who = u32::from(known.thread.0) << 16 | member << 8 | known.kind as u32;
         self.address.store(known.variable.address.0, Ordering::Relaxed);
         self.who.store(who, Ordering::Relaxed);
         self.site.store(known.access.site.0, Ordering::Relaxed);
@@ -141,39 +179,40 @@ impl Instance {
     }
 
     /// An access happens; the pair that it completes, if it does.
-    fn access(&self, now: MemberAccess) -> Option<Completed> {
+    fn access(&self, now: MemberAccess, effect: Effect) -> Option<Completed> {
         let order = self.clock.fetch_add(1, Ordering::Relaxed) + 1;
         let mine = self.known().filter(|known| known.thread == now.thread).max_by_key(|known| known.order);
         let variable = Variable { member: now.member, address: now.address };
         let first = mine.filter(|first| !first.variable.is(variable) && is_near(first.access.at, now.access.at));
         let completed = first.map(|first| Completed {
             first: first.access,
-            atomicity: self.weakest(first, now, variable),
+            atomicity: self.weakest(first, (now, effect), variable),
             shared: self.known().any(|known| known.thread != now.thread),
         });
-        let kinds = match now.rw {
-            Rw::Read => [Some(false), None],
-            Rw::Write => [None, Some(true)],
-            Rw::Update => [Some(false), Some(true)],
-        };
-        for writes in kinds.into_iter().flatten() {
-            self.remember(Known { order, access: now.access, thread: now.thread, variable, writes });
+        for kind in kinds(now.rw, effect) {
+            self.remember(Known { order, access: now.access, thread: now.thread, variable, kind });
         }
         completed
     }
 
     /// What other threads left of a pair.
-    fn weakest(&self, first: Known, second: MemberAccess, variable: Variable) -> Atomicity {
+    fn weakest(&self, first: Known, (second, effect): (MemberAccess, Effect), variable: Variable) -> Atomicity {
         let mut weakest = Atomicity::Exclusive;
-        let after = |known: &Known| known.variable.is(first.variable) && known.order > first.order && (known.writes || first.writes);
+        // An update is remembered as a read and as a write.
+        let is_first = |known: &Known| known.thread == first.thread && known.order == first.order;
+        let after = |known: &Known| {
+            let conflicts = || self.known().filter(is_first).any(|first| first.kind.conflicts(known.kind));
+            known.variable.is(first.variable) && known.order > first.order && conflicts()
+        };
         for behind in self.known().filter(|known| known.thread != second.thread).filter(after) {
             let before = |known: &Known| {
-                let conflicts = known.writes || second.rw.writes();
+                let conflicts = kinds(second.rw, effect).any(|kind| known.kind.conflicts(kind));
                 let near = is_near(known.access.at, behind.access.at) || is_near(behind.access.at, known.access.at);
                 known.thread == behind.thread && known.variable.is(variable) && conflicts && near
             };
             for other in self.known().filter(before) {
-                let left = if behind.writes || other.writes { Atomicity::None } else { Atomicity::Read };
+                let only_read = behind.kind == Kind::Read && other.kind == Kind::Read;
+                let left = if only_read { Atomicity::Read } else { Atomicity::None };
                 weakest = weakest.meet(left);
             }
         }
@@ -181,7 +220,7 @@ impl Instance {
     }
 
     fn remember(&self, new: Known) {
-        let same = |known: &Known| known.thread == new.thread && known.variable.is(new.variable) && known.writes == new.writes;
+        let same = |known: &Known| known.thread == new.thread && known.variable.is(new.variable) && known.kind == new.kind;
         let place = self.slots.iter().position(|slot| slot.load().is_some_and(|known| same(&known)));
         let oldest = || self.slots.iter().enumerate().min_by_key(|(_, slot)| slot.order.load(Ordering::Relaxed)).map(|(n, _)| n);
         if let Some(place) = place.or_else(oldest) {
@@ -223,11 +262,16 @@ impl Instances {
         key.object.map_or_else(|| bucket_of(u64::from(key.set)), |object| bucket_of_page(object.page()))
     }
 
-    /// An access to an instance happens, and holds its bucket until it is given up.
-    pub(crate) fn access(&self, key: InstanceKey, now: MemberAccess) -> (BucketNumber, Option<Completed>) {
+    /// An access to an instance is about to happen: its bucket is held until it is given up.
+    pub(crate) fn hold(&self, key: InstanceKey) -> BucketNumber {
         let number = Self::number(key);
-        let bucket = &self.0[usize::from(number.0)];
-        bucket.lock.lock();
+        self.0[usize::from(number.0)].lock.lock();
+        number
+    }
+
+    /// It has happened; the pair that it completes, if it does.
+    pub(crate) fn access(&self, held: BucketNumber, key: InstanceKey, now: MemberAccess, effect: Effect) -> Option<Completed> {
+        let bucket = &self.0[usize::from(held.0)];
         let (set, object) = key.words();
         let is = |instance: &&Instance| instance.set.load(Ordering::Relaxed) == set && instance.object.load(Ordering::Relaxed) == object;
         let instance = bucket.instances.iter().find(is).unwrap_or_else(|| {
@@ -238,7 +282,7 @@ impl Instances {
             instance.set.store(set, Ordering::Relaxed);
             instance
         });
-        (number, instance.access(now))
+        instance.access(now, effect)
     }
 
     /// Gives a bucket up.
@@ -274,7 +318,8 @@ mod tests {
 
     use super::*;
 
-    /// Plays accesses such as `1rx` (thread 1 reads x), and says what became of the pairs they complete.
+    /// Plays accesses such as `1rx` (thread 1 reads x), and says what became of the pairs they complete: `r`ead, `w`rite, `u`pdate,
+    /// `s`ilent store, `c`ompare-and-swap that fails.
     fn play(text: &str) -> String {
         let instances = Instances::new().expect("memory");
         let key = InstanceKey { set: 3, object: None };
@@ -283,15 +328,17 @@ mod tests {
             let [thread, kind, member] = word.as_bytes() else { panic!("not an access: {word}") };
             let rw = match kind {
                 b'r' => Rw::Read,
-                b'w' => Rw::Write,
+                b'w' | b's' => Rw::Write,
                 _ => Rw::Update,
             };
+            let effect = if matches!(kind, b's' | b'c') { Effect::Silent } else { Effect::Changed };
             let access = Access { site: SiteIndex(0), at: Serial::new(n as u64 + 1) };
             // A capital letter is a variable that the site does not tell.
             let (name, address) = (member.to_ascii_lowercase(), Address(usize::from(member.to_ascii_lowercase())));
             let now =
                 MemberAccess { thread: ThreadNumber(u16::from(*thread)), member: (name == *member).then_some(name), address, rw, access };
-            let (bucket, completed) = instances.access(key, now);
+            let bucket = instances.hold(key);
+            let completed = instances.access(bucket, key, now, effect);
             instances.give_up(bucket);
             pairs.extend(completed.map(|pair| std::format!("{word} {}", pair.atomicity)));
         }
@@ -318,6 +365,15 @@ mod tests {
             ("1rX 1rX 1rx", ""),
             ("1rX 2wx 2wy 1rY", "2wy EXCLUSIVE, 1rY NONE"),
             ("1ux 2ux 2uy 1uy", "2uy EXCLUSIVE, 1uy NONE"),
+            // Two that write the same: in whichever order they come.
+            ("1wx 2sx 2wy 1sy", "2wy EXCLUSIVE, 1sy EXCLUSIVE"),
+            ("1wx 2sx 2wy 3rx 3ry 1sy", "2wy EXCLUSIVE, 3ry EXCLUSIVE, 1sy EXCLUSIVE"),
+            ("1wx 2sx 3rx 3ry 2wy 1sy", "3ry EXCLUSIVE, 2wy EXCLUSIVE, 1sy EXCLUSIVE"),
+            ("1wx 3rx 3ry 1wy", "3ry EXCLUSIVE, 1wy READ"),
+            // What is changed behind a silent store could not have been changed before it.
+            ("1sx 2wx 2wy 1wy", "2wy EXCLUSIVE, 1wy NONE"),
+            ("1rx 2cx 2cy 1wy", "2cy EXCLUSIVE, 1wy EXCLUSIVE"),
+            ("1cx 2wx 2wy 1ry", "2wy EXCLUSIVE, 1ry NONE"),
         ] {
             assert_eq!(play(accesses), expected, "{accesses}");
         }
@@ -335,11 +391,15 @@ mod tests {
             access: Access { site: SiteIndex(0), at: Serial::new(serial) },
         };
         for (freed, expected) in [(0x5000_u64, true), (0x4010, false), (0x3ff0, false)] {
-            let (bucket, _) = instances.access(object(0x4010), access(0, 1));
-            instances.give_up(bucket);
+            let event = |member, serial| {
+                let bucket = instances.hold(object(0x4010));
+                let pair = instances.access(bucket, object(0x4010), access(member, serial), Effect::Changed);
+                instances.give_up(bucket);
+                pair
+            };
+            event(0, 1);
             instances.forget(Address(usize::try_from(freed).expect("small")), 0x30);
-            let (bucket, pair) = instances.access(object(0x4010), access(1, 2));
-            instances.give_up(bucket);
+            let pair = event(1, 2);
             assert_eq!(pair.is_some(), expected, "{freed:x}");
             instances.after_fork();
         }

@@ -16,6 +16,7 @@
 extern crate std;
 
 mod cell;
+mod change;
 mod frame;
 mod held;
 mod hold;

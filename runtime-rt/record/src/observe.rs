@@ -32,6 +32,8 @@ pub(crate) struct Observer<'a> {
     pub(crate) thread: &'a mut Thread,
     pub(crate) now: Access,
     pub(crate) rw: Rw,
+    /// What it leaves of others' pairs, as far as it is known before it has happened.
+    pub(crate) leaves: Atomicity,
     pub(crate) repeats: Repeats,
     /// The last observation, which a wide access meets again in its next word.
     pub(crate) last: Option<(Access, Seen)>,

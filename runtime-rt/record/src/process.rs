@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use model::abi::ENV_RECORD;
 
+use crate::change::Effect;
 use crate::frame::StackAddress;
 use crate::mapping::{Identity, Mapping};
 use crate::pace::Pace;
@@ -99,7 +100,7 @@ impl Local {
     fn abandon(&'static self, recorder: &Recorder, stack: StackAddress) {
         let begun = self.public.accessing.load(Ordering::Relaxed);
         if begun != 0 && begun <= stack.0 {
-            self.act(|thread| recorder.end(thread, &self.public));
+            self.act(|thread| recorder.end(thread, &self.public, Effect::Changed));
             recorder.mapping.drop_count(model::recording::Drop::Unordered, 1);
             self.leave();
         }
@@ -368,7 +369,7 @@ extern "C" fn forked() {
     };
     local.public.inside.store(1, Ordering::Relaxed);
     let begun = local.act(|thread| {
-        (thread.pending, thread.pending_instance) = (None, None);
+        (thread.pending, thread.pending_instance, thread.pending_store) = (None, None, None);
         recorder.after_fork(thread, || {
             let Some((settings, (_, slide))) = settings().zip(executable()) else { return false };
             let (path, identity) = new_recording(&settings, slide);

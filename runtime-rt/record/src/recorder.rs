@@ -8,6 +8,7 @@ use model::pair::{Atomicity, Rw};
 use model::recording::{Drop, RANGE_LIMIT, SITE_CONCURRENT, Section};
 
 use crate::cell::{Access, Mask, Now, Room, ThreadNumber, access_owned, access_shared, owned_accesses};
+use crate::change::{Effect, LONGEST, Store};
 use crate::frame::{Serial, StackAddress};
 use crate::held::HeldSets;
 use crate::hold::Names;
@@ -113,9 +114,16 @@ impl Recorder {
         let now = Access { site, at: thread.frames.now() };
         let witnesses = thread.site_entry(key).seen.is_sampled().then_some(&self.witnesses);
         let place = (address, Mask::NONE);
-        let mut observer =
-            Observer { recorder: self, thread, now, rw, repeats: Repeats::Instruction, last: None, near: Near::Nobody, witnesses, place };
         let first_line = size.min(64 - address.0 % 64);
+        let is_compared = rw.writes() && size == first_line && size <= LONGEST;
+        let leaves = match rw {
+            Rw::Write if is_compared => Atomicity::Exclusive,
+            Rw::Update if is_compared => Atomicity::Read,
+            Rw::Read => Atomicity::Read,
+            Rw::Write | Rw::Update => Atomicity::None,
+        };
+        let (repeats, near) = (Repeats::Instruction, Near::Nobody);
+        let mut observer = Observer { recorder: self, thread, now, rw, leaves, repeats, last: None, near, witnesses, place };
         let mut shared = false;
         if size > first_line {
             shared = self.lines(&mut observer, public, Address(address.0 + first_line), size - first_line);
@@ -131,6 +139,10 @@ impl Recorder {
         if held.is_some() {
             thread.pending_instance = self.access_set(thread, (now, key), address, rw);
         }
+        thread.pending_store = match held {
+            Some(Held::Stripe(page, _)) if is_compared => Some(Store { page, address, length: size }),
+            _ => None,
+        };
         if self.pace.count(&mut thread.quiet, 1) {
             self.drop_count(thread, Drop::Paused);
         }
@@ -145,9 +157,14 @@ impl Recorder {
 
     /// The access has happened.
     #[inline]
-    pub(crate) fn end(&self, thread: &mut Thread, public: &Public) {
-        if let (Some(watch), Some(number)) = (&self.watch, thread.pending_instance.take()) {
-            watch.instances.give_up(number);
+    pub(crate) fn end(&self, thread: &mut Thread, public: &Public, effect: Effect) {
+        if let Some(store) = thread.pending_store.take().filter(|_| effect == Effect::Changed)
+            && self.shadow.weaken(store, thread.number) == Room::Full
+        {
+            self.drop_count(thread, Drop::WordFull);
+        }
+        if let Some(number) = thread.pending_instance.take() {
+            self.accessed_set(thread, number, effect);
         }
         self.shadow.release_pending(thread.pending.take(), public);
         public.accessing.store(0, Ordering::Relaxed);
@@ -169,15 +186,16 @@ impl Recorder {
         thread.range = Some(now).filter(|_| !rw.writes());
         let witnesses = (length <= LONGEST_WITNESSED && thread.site_entry(key).seen.is_sampled()).then_some(&self.witnesses);
         let place = (address, Mask::NONE);
-        let mut observer =
-            Observer { recorder: self, thread, now, rw, repeats: Repeats::LibraryCall, last: None, near: Near::Nobody, witnesses, place };
+        let leaves = if rw.writes() { Atomicity::None } else { Atomicity::Read };
+        let (repeats, near) = (Repeats::LibraryCall, Near::Nobody);
+        let mut observer = Observer { recorder: self, thread, now, rw, leaves, repeats, last: None, near, witnesses, place };
         let length = usize::try_from(length.min(RANGE_LIMIT)).unwrap_or(usize::MAX);
         if self.lines(&mut observer, public, address, length) {
             self.shared_access(thread, key, rw);
         }
         self.mine(thread, (now, key), address);
-        if let (Some(number), Some(watch)) = (self.access_set(thread, (now, key), address, rw), &self.watch) {
-            watch.instances.give_up(number);
+        if let Some(number) = self.access_set(thread, (now, key), address, rw) {
+            self.accessed_set(thread, number, Effect::Changed);
         }
         if self.pace.count(&mut thread.quiet, u32::try_from(length / 8).unwrap_or(u32::MAX)) {
             self.drop_count(thread, Drop::Paused);
@@ -233,8 +251,8 @@ impl Recorder {
                     })
                 }
                 Held::Stripe(page, _) => {
-                    let leaves = if observer.rw.writes() { Atomicity::None } else { Atomicity::Read };
-                    let now = Now { bytes, thread: observer.thread.number, access: observer.now, locks: observer.thread.held_set, leaves };
+                    let (thread, locks) = (observer.thread.number, observer.thread.held_set);
+                    let now = Now { bytes, thread, access: observer.now, locks, leaves: observer.leaves };
                     let (touched, room) = access_shared(&mut self.shadow.slots(page, at), now, observer);
                     shared |= touched != Mask::NONE;
                     room

@@ -30,6 +30,17 @@ pub(crate) fn abort() -> ! {
     unsafe { libc::abort() }
 }
 
+/// The first bytes of the program's memory at an address, at most 16, as a number.
+pub(crate) fn peek(address: usize, length: usize) -> u128 {
+    let mut bytes = [0; 16];
+    for (n, byte) in bytes.iter_mut().enumerate().take(length) {
+        let place = core::ptr::with_exposed_provenance::<u8>(address + n);
+        // SAFETY: instrumentation passes memory that the program is about to store to, or has just stored to, so it is mapped.
+        *byte = unsafe { place.read_volatile() };
+    }
+    u128::from_le_bytes(bytes)
+}
+
 /// Types of which zeroed memory is a value.
 ///
 /// # Safety

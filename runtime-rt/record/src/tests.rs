@@ -13,6 +13,7 @@ use model::ids::{FunctionKey, SiteKey, fnv1a};
 use model::pair::Rw;
 use model::recording::{self, RecordedLock, Recording};
 
+use crate::change::Effect;
 use crate::frame::StackAddress;
 use crate::hold::Holding;
 use crate::mapping::{Identity, Mapping};
@@ -116,11 +117,11 @@ fn play(trace: &str) -> (Recording, Names) {
 
 fn apply(recorder: &Recorder, actor: &mut Actor, names: &mut Names, words: &[&str]) {
     let public = &actor.local.public;
-    let access = |names: &mut Names, actor: &Actor, variable: &str, site: &str, rw: Rw| {
+    let access = |names: &mut Names, actor: &Actor, variable: &str, site: &str, rw: Rw, effect: Effect| {
         let (place, key) = (names.place(variable, actor), names.site(site));
         actor.local.act(|thread| {
             if recorder.begin(thread, public, place, rw, key, actor.stack()).is_some() {
-                recorder.end(thread, public);
+                recorder.end(thread, public, effect);
             }
         });
     };
@@ -149,9 +150,13 @@ fn apply(recorder: &Recorder, actor: &mut Actor, names: &mut Names, words: &[&st
             public.last_call.store(key.0, Ordering::Relaxed);
             actor.local.act(|thread| recorder.call(thread, actor.frame(), key, actor.stack()));
         }
-        ["read", variable, site] => access(names, actor, variable, site, Rw::Read),
-        ["write", variable, site] => access(names, actor, variable, site, Rw::Write),
-        ["update", variable, site] => access(names, actor, variable, site, Rw::Update),
+        ["read", variable, site] => access(names, actor, variable, site, Rw::Read, Effect::Changed),
+        ["write", variable, site] => access(names, actor, variable, site, Rw::Write, Effect::Changed),
+        // Of the value that stands there.
+        ["rewrite", variable, site] => access(names, actor, variable, site, Rw::Write, Effect::Silent),
+        ["update", variable, site] => access(names, actor, variable, site, Rw::Update, Effect::Changed),
+        // A compare-and-swap that fails.
+        ["try", variable, site] => access(names, actor, variable, site, Rw::Update, Effect::Silent),
         ["reads", variable, length, site] => range(names, variable, length, site, Rw::Read),
         ["writes", variable, length, site] => range(names, variable, length, site, Rw::Write),
         ["lock", lock] => take(names, lock, Holding::Exclusive),
@@ -248,6 +253,20 @@ fn a_remote_read_between_leaves_read_a_remote_write_none() {
     check(&between("read"), &["a b a b READ 1/1"]);
     check(&between("write"), &["a b a b NONE 1/1"]);
     check(&between("update"), &["a b a b NONE 1/1"]);
+}
+
+#[test]
+fn a_remote_store_of_the_value_that_is_there_leaves_everything_and_an_update_that_changes_nothing_read() {
+    let between = |event| format!("1 enter; 2 enter; 1 read x a; 2 {event} x r; 1 write x b");
+    check(&between("rewrite"), &["a b a b EXCLUSIVE 1/1"]);
+    check(&between("try"), &["a b a b READ 1/1"]);
+    check("1 enter; 2 enter; 1 write x a; 2 write x r; 1 rewrite x b", &["a b a b NONE 1/1"]);
+}
+
+#[test]
+fn a_store_changes_all_words_that_it_lies_in() {
+    check("1 enter; 2 enter; 1 read x.hi a; 1 read x.lo c; 2 write x r; 1 read x.hi b", &["a b a b NONE 1/1"]);
+    check("1 enter; 2 enter; 1 read x a; 2 write x.lo r; 1 read x.hi b; 1 read x.lo c", &["a b a b EXCLUSIVE 1/0", "a c a c NONE 1/1"]);
 }
 
 #[test]
@@ -459,6 +478,7 @@ fn options_are_absent_when_zeroed() {
     let local = &sys::leak::<Local>(1).expect("memory")[0];
     local.act(|thread| {
         assert!(thread.pending.is_none() && thread.range.is_none());
+        assert!(thread.pending_instance.is_none() && thread.pending_store.is_none());
         assert!(thread.entries().0.iter().all(|entry| entry.met.is_none()));
     });
 }

@@ -8,10 +8,11 @@ use model::pair::Atomicity;
 use model::recording::{DROPS, Drop};
 
 use crate::cell::{Access, ThreadNumber};
+use crate::change::{Before, Store};
 use crate::frame::{Frames, Serial};
 use crate::held::HeldSet;
 use crate::hold::Holds;
-use crate::instance::BucketNumber;
+use crate::instance::{BucketNumber, InstanceKey, MemberAccess};
 use crate::joint::Recent;
 use crate::made::Making;
 use crate::order::Clock;
@@ -144,6 +145,12 @@ pub(crate) struct Thread {
     pub(crate) pending: Option<StripeNumber>,
     /// The same for the instance of a correlated set that it accesses.
     pub(crate) pending_instance: Option<BucketNumber>,
+    /// That access.
+    pub(crate) pending_member: (InstanceKey, MemberAccess),
+    /// The store that is happening, if others may use the memory.
+    pub(crate) pending_store: Option<Store>,
+    /// What stood there before it.
+    pub(crate) before: Before,
     /// Its latest accesses.
     pub(crate) recent: Recent,
     /// The library call whose range was just read, so that what it writes next belongs to the same execution.

@@ -11,6 +11,7 @@ use model::ids::SiteKey;
 use model::pair::Rw;
 
 use crate::cell::Access;
+use crate::change::Effect;
 use crate::instance::{BucketNumber, InstanceKey, Instances, MemberAccess};
 use crate::observe::{Near, Seen};
 use crate::recorder::Recorder;
@@ -83,7 +84,7 @@ impl Watch {
 }
 
 impl Recorder {
-    /// If the site is watched, its access is one to an instance of a set; the bucket that is then held.
+    /// If the site is watched, its access is one to an instance of a set; the bucket that is then held, until `accessed_set`.
     #[inline]
     pub(crate) fn access_set(&self, thread: &mut Thread, (now, key): (Access, SiteKey), address: Address, rw: Rw) -> Option<BucketNumber> {
         let watch = self.watch.as_ref()?;
@@ -110,12 +111,21 @@ impl Recorder {
             Instance::Object(offset) => Some(Address(address.0.checked_sub(offset as usize)?)),
         };
         let event = MemberAccess { thread: thread.number, member: entry.member, address, rw, access: now };
-        let (bucket, completed) = watch.instances.access(InstanceKey { set: entry.set, object }, event);
+        let key = InstanceKey { set: entry.set, object };
+        thread.pending_member = (key, event);
+        Some(watch.instances.hold(key))
+    }
+
+    /// The access to an instance has happened: what it completes is observed, and its bucket is given up.
+    pub(crate) fn accessed_set(&self, thread: &mut Thread, bucket: BucketNumber, effect: Effect) {
+        let Some(watch) = &self.watch else { return };
+        let (key, event) = thread.pending_member;
+        let completed = watch.instances.access(bucket, key, event, effect);
         if let Some(pair) = completed.filter(|pair| thread.remembers(pair.first)) {
             // Who else was near an instance is not looked at.
             let seen = Seen { since: pair.atomicity, shared: pair.shared, near: Near::Nobody };
-            self.observe(thread, (pair.first, now.site), rw, seen, Of::Set(entry.set));
+            self.observe(thread, (pair.first, event.access.site), event.rw, seen, Of::Set(key.set));
         }
-        Some(bucket)
+        watch.instances.give_up(bucket);
     }
 }

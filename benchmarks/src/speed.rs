@@ -28,7 +28,17 @@ pub fn measure(atomfix: &Path, kernel: &Kernel, folder: &Path, rounds: usize) ->
     compile.run()?.succeeded()?;
     let mut speeds = Vec::with_capacity(rounds);
     for _ in 0..rounds {
-        let check = Child::new(atomfix, LIMIT).within(folder).args(["check", "./app", "--preemptions", "none", "--json", "app.json", "--"]);
+        let check = Child::new(atomfix, LIMIT).within(folder).args([
+            "check",
+            "./app",
+            "--strategy",
+            "dfs",
+            "--preemptions",
+            "none",
+            "--json",
+            "app.json",
+            "--",
+        ]);
         let end = check.args(&kernel.expectation.arguments.check).run()?;
         let text =
             fs::read_to_string(folder.join("app.json")).with_context(|| format!("`{}` wrote no report: {}", end.shown, end.stderr))?;

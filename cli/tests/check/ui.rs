@@ -1,6 +1,7 @@
-//! Programs sorted by outcome. Each is explored with all drivers, which must agree; what is printed is compared with a
-//! golden file beside the program (`ATOMFIX_BLESS=1` writes it); and every failure is replayed.
+//! Programs sorted by outcome. Each is explored with all drivers, which must agree; what `dfs` prints is compared with a
+//! golden file beside the program (`ATOMFIX_BLESS=1` writes it); the default strategy must find the same; and every failure is replayed.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -46,6 +47,15 @@ fn result(sandbox: &Sandbox) -> Value {
     result
 }
 
+/// What was found, whichever schedules showed it: failures by kind and place, and whether that is all.
+fn what(result: &Value) -> (BTreeSet<String>, Value) {
+    let failures = result["failures"].as_array().expect("a list").iter();
+    (
+        failures.map(|failure| format!("{} {} {}", failure["kind"], failure["location"], failure["message"])).collect(),
+        result["complete"].clone(),
+    )
+}
+
 fn check(outcome: &str, code: i32) {
     for program in programs(outcome) {
         let name = program.file_name().expect("a name").to_string_lossy();
@@ -54,9 +64,13 @@ fn check(outcome: &str, code: i32) {
         sandbox.compile(&name, &text, &asked(&text, "flags: "));
         let options = asked(&text, "options: ");
         let explore = |driver| {
-            let arguments = [&["check", "./app", "--driver", driver, "--json", "result.json"], &options[..]].concat();
+            let arguments = [&["check", "./app", "--strategy", "dfs", "--driver", driver, "--json", "result.json"], &options[..]].concat();
             sandbox.atomfix(&arguments)
         };
+
+        let said = sandbox.atomfix(&[&["check", "./app", "--json", "result.json"], &options[..]].concat());
+        assert!(said.out.contains("portfolio: "), "{name}: {}{}", said.out, said.err);
+        let by_default = what(&result(&sandbox));
 
         let forked = explore("fork");
         assert_eq!(forked.code, code, "{name}: {}{}", forked.out, forked.err);
@@ -65,6 +79,7 @@ fn check(outcome: &str, code: i32) {
         assert_eq!(restored.code, code, "{name}: {}{}", restored.out, restored.err);
         assert!(restored.out.contains("driver restore"), "{name}: {}", restored.out);
         assert_eq!(result(&sandbox), by_fork, "{name}: both drivers find the same");
+        assert_eq!(what(&by_fork), by_default, "{name}: the default strategy finds what depth-first search finds");
         let schedules = sandbox.schedules();
 
         let golden = program.with_extension("out");
@@ -91,7 +106,7 @@ fn all_drivers_take_the_same_schedules() {
         let text = fs::read_to_string(&program).expect("a program");
         let sandbox = Sandbox::new();
         sandbox.compile(&name, &text, &asked(&text, "flags: "));
-        for strategy in ["dfs", "random"] {
+        for strategy in ["dfs", "random", "portfolio"] {
             let explore = |driver| {
                 let bounds = ["--strategy", strategy, "--seed", "7", "--max-schedules", "12", "--outcomes"];
                 let said = sandbox.atomfix(&[&["check", "./app", "--driver", driver, "--json", "result.json"][..], &bounds].concat());

@@ -109,7 +109,7 @@ impl Config {
             Name::Coverage => Box::new(Coverage::new(self.seed)),
             Name::Selective => Box::new(Selective::new(self.seed)),
             Name::ExitBlock(variant) => Box::new(ExitBlock::new(variant)),
-            Name::Portfolio => Box::new(Portfolio::new(self.seed)),
+            Name::Portfolio => Box::new(Portfolio::new(self.seed, self.preemptions)),
         };
         match self.executions {
             Some(executions) => Box::new(Budget::new(strategy, executions)),
@@ -123,8 +123,8 @@ impl Name {
     #[must_use]
     pub fn ends(self) -> bool {
         match self {
-            Self::DepthFirst | Self::Delays | Self::SleepSets | Self::Dpor | Self::Pairs | Self::ExitBlock(_) => true,
-            Self::Random | Self::Pct { .. } | Self::Pos | Self::Weighted | Self::Selective | Self::Coverage | Self::Portfolio => false,
+            Self::DepthFirst | Self::Delays | Self::SleepSets | Self::Dpor | Self::Pairs | Self::ExitBlock(_) | Self::Portfolio => true,
+            Self::Random | Self::Pct { .. } | Self::Pos | Self::Weighted | Self::Selective | Self::Coverage => false,
         }
     }
 }

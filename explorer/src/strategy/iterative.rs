@@ -150,6 +150,10 @@ impl Strategy for Iterative {
         }
     }
 
+    fn is_limited(&self) -> bool {
+        self.pass.is_limited()
+    }
+
     fn divergence(&self) -> Option<Divergence> {
         self.pass.divergence()
     }

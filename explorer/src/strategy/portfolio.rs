@@ -3,7 +3,8 @@
 //! First each conflicting pair of places in a schedule of its own, which shows failures that need one thread to be stopped at
 //! one place; and, in every other execution, partial order sampling, which shows those that need many switches anywhere. Then,
 //! by turns in fixed shares: the rest of the pairs, schedules with up to three preemptions, partial order sampling, PCT, the
-//! weighted and the selective walk, and the complete search, which on a small program comes to its end and so ends everything.
+//! weighted and the selective walk, and the complete search (up to the bound on preemptions, if one was asked for), which on a small
+//! program comes to its end and so ends everything.
 //!
 //! Turns follow from counts alone, so a portfolio repeats itself as its members do.
 
@@ -12,9 +13,9 @@ use alloc::vec::Vec;
 
 use model::ids::ThreadId;
 use model::pair::Mode;
-use model::report::Coverage;
+use model::report::{Coverage, Estimate};
 
-use super::dpor::Dpor;
+use super::dpor::{Bounded, Dpor};
 use super::iterative::{Iterative, Preemptions};
 use super::pairs::Pairs;
 use super::pct::Pct;
@@ -27,6 +28,9 @@ use super::{Choice, Counts, Ending, Outcome, Pick, Point, Step, Strategy};
 /// How many executions the search by pairs has before any member but sampling, which has as many.
 const OPENING: u64 = 500;
 
+/// Up to how many preemptions schedules are run depth first.
+const FEW: u32 = 3;
+
 /// The members that open, by number.
 const PAIRS: usize = 0;
 const SAMPLING: usize = 1;
@@ -38,8 +42,10 @@ pub struct Portfolio {
     current: usize,
     /// Executions of the current exploration.
     counts: Counts,
-    /// Whether a member has covered everything.
-    complete: bool,
+    /// Up to how many preemptions schedules are wanted.
+    most: Preemptions,
+    /// What a member has covered that has covered all that is wanted.
+    covered: Option<Coverage>,
 }
 
 struct Member {
@@ -51,20 +57,24 @@ struct Member {
 }
 
 impl Portfolio {
-    /// The usual members; samplers get seeds that follow from this one.
+    /// The usual members, of which the systematic ones go up to so many preemptions; samplers get seeds that follow from this one.
     #[must_use]
-    pub fn new(seed: u64) -> Self {
+    pub fn new(seed: u64, most: Preemptions) -> Self {
+        let (few, complete): (_, Box<dyn Strategy>) = match most {
+            Preemptions::AtMost(bound) => (bound.min(FEW), Box::new(Bounded::new(bound))),
+            Preemptions::Unlimited => (FEW, Box::new(Dpor::new())),
+        };
         let member = |strategy: Box<dyn Strategy>, share| Member { strategy, share, turns: 0, done: false };
         let members = alloc::vec![
             member(Box::new(Pairs::new()), 2),
             member(Box::new(Pos::new(seed)), 2),
-            member(Box::new(Iterative::new(Preemptions::AtMost(3))), 2),
+            member(Box::new(Iterative::new(Preemptions::AtMost(few))), 2),
             member(Box::new(Pct::new(seed.wrapping_add(1), 3)), 2),
             member(Box::new(Weighted::new(seed.wrapping_add(2))), 1),
             member(Box::new(Selective::new(seed.wrapping_add(3))), 2),
-            member(Box::new(Dpor::new()), 3),
+            member(complete, 3),
         ];
-        Self { members, current: 0, counts: Counts::default(), complete: false }
+        Self { members, current: 0, counts: Counts::default(), most, covered: None }
     }
 
     /// In the opening the two that open, in turn; then the member with the fewest turns for its share.
@@ -81,13 +91,24 @@ impl Portfolio {
     }
 }
 
+/// What a member that has come to its end covers, if that is all that is wanted.
+fn covers(member: &dyn Strategy, most: Preemptions) -> Option<Coverage> {
+    match (member.coverage(), most) {
+        // A bound that kept nothing out is none.
+        (Coverage::Preemptions(_), _) if !member.is_limited() => Some(Coverage::All),
+        (Coverage::Preemptions(bound), Preemptions::AtMost(most)) if bound >= most => Some(Coverage::Preemptions(most)),
+        (Coverage::All, _) => Some(Coverage::All),
+        _ => None,
+    }
+}
+
 impl Strategy for Portfolio {
     fn name(&self) -> &'static str {
         "portfolio"
     }
 
     fn begin(&mut self) -> bool {
-        while !self.complete {
+        while self.covered.is_none() {
             let Some(at) = self.next() else { return false };
             let member = &mut self.members[at];
             if member.strategy.begin() {
@@ -96,7 +117,7 @@ impl Strategy for Portfolio {
                 return true;
             }
             member.done = true;
-            self.complete |= member.strategy.coverage() == Coverage::All;
+            self.covered = covers(&*member.strategy, self.most);
         }
         false
     }
@@ -134,14 +155,60 @@ impl Strategy for Portfolio {
     }
 
     fn coverage(&self) -> Coverage {
-        if self.complete {
-            return Coverage::All;
+        if let Some(covered) = self.covered {
+            return covered;
         }
         let mut covered = self.members.iter().map(|member| member.strategy.coverage());
         covered.find(|coverage| matches!(coverage, Coverage::Preemptions(_))).unwrap_or(Coverage::Partial(self.counts.schedules))
     }
 
+    /// Of the member that opens with sampling: what others have seen is not known to it.
+    fn estimate(&self) -> Option<Estimate> {
+        if self.covered.is_some() { None } else { self.members[SAMPLING].strategy.estimate() }
+    }
+
     fn divergence(&self) -> Option<Divergence> {
         self.members[self.current].strategy.divergence()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::explore::explore;
+    use crate::fake::generate::{Flavor, program};
+    use crate::fake::oracle::{self, Within};
+    use crate::strategy::budget::Budget;
+    use alloc::collections::BTreeSet;
+
+    #[test]
+    fn a_small_program_is_explored_completely() {
+        for seed in 0..40 {
+            let program = program(seed, Flavor::Everything);
+            let (expected, _) = oracle::outcomes(&program, Within::Everything);
+            let mut portfolio = Portfolio::new(seed, Preemptions::Unlimited);
+            let found: BTreeSet<_> = explore(&program, &mut portfolio).outcomes.into_keys().collect();
+            assert_eq!((portfolio.coverage(), found), (Coverage::All, expected), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn within_a_bound_it_ends_when_all_up_to_the_bound_is_explored() {
+        for (seed, bound) in (0..20).flat_map(|seed| [(seed, 0), (seed, 1), (seed, 4)]) {
+            let program = program(seed, Flavor::Everything);
+            let (expected, _) = oracle::outcomes(&program, Within::Preemptions(bound));
+            let mut portfolio = Portfolio::new(seed, Preemptions::AtMost(bound));
+            let found: BTreeSet<_> = explore(&program, &mut portfolio).outcomes.into_keys().collect();
+            assert!(matches!(portfolio.coverage(), Coverage::All | Coverage::Preemptions(_)), "seed {seed}, bound {bound}");
+            assert!(found.is_superset(&expected), "seed {seed}, bound {bound}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_explored_completely_is_not_said_to_be() {
+        let program = program(7, Flavor::Everything);
+        let mut portfolio = Budget::new(Box::new(Portfolio::new(1, Preemptions::Unlimited)), 3);
+        explore(&program, &mut portfolio);
+        assert!(!portfolio.coverage().is_complete(), "{:?}", portfolio.coverage());
     }
 }

@@ -158,7 +158,8 @@ impl Watched {
         } else if self.moved.1.elapsed() > self.limits.step {
             let (hangs, at) = self.hangs;
             self.hangs = (if at == moved { hangs + 1 } else { 1 }, moved);
-            end_execution(target, self.hangs.0)?;
+            let asked = self.limits.step * (self.hangs.0 - 1);
+            end_execution(target, (self.hangs.0 > 1).then_some(asked))?;
             self.moved.1 = Instant::now();
         }
         if self.limits.whole.is_some_and(|whole| self.begin.elapsed() > whole) {
@@ -185,8 +186,8 @@ impl Drop for Watched {
 }
 
 /// Ends the execution that hangs: kills its child, or, where there is none, asks the engine to, and kills the target when
-/// that does not help.
-fn end_execution(target: &mut Target, hangs: u32) -> io::Result<()> {
+/// that does not help, on a machine that may be busy. `asked`: how long ago it was asked, if it was.
+fn end_execution(target: &mut Target, asked: Option<Duration>) -> io::Result<()> {
     match u32::try_from(target.word(Word::Child)) {
         Ok(child) if child > 0 => {
             target.set_word(Word::Asleep, u64::from(is_asleep(child)))?;
@@ -194,11 +195,14 @@ fn end_execution(target: &mut Target, hangs: u32) -> io::Result<()> {
             kill(child);
             Ok(())
         }
-        _ if hangs == 1 => {
-            interrupt(target.child.id());
-            Ok(())
-        }
-        _ => target.child.kill(),
+        _ => match asked {
+            None => {
+                interrupt(target.child.id());
+                Ok(())
+            }
+            Some(asked) if asked < GRACE => Ok(()),
+            Some(_) => target.child.kill(),
+        },
     }
 }
 

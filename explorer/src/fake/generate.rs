@@ -17,16 +17,38 @@ pub enum Flavor {
     Locks,
     /// Every operation there is.
     Everything,
+    /// Accesses and semaphores in four threads beside the initial one, each of them short.
+    FourThreads,
+    /// All that a program without injected locks can do, in two to four threads, the initial one among them. The first mutex is never
+    /// locked shared, so that the second alone has to be a reader-writer lock.
+    Primitives,
 }
 
-/// The random program of a seed: an initial thread that creates and joins two or three others.
+/// All flavors.
+pub const FLAVORS: [Flavor; 5] = [Flavor::Accesses, Flavor::Locks, Flavor::Everything, Flavor::FourThreads, Flavor::Primitives];
+
+/// The random program of a seed: an initial thread that creates others, and joins them or not.
 #[must_use]
 pub fn program(seed: u64, flavor: Flavor) -> Program {
     let mut random = Random::new(seed);
-    let threads = 2 + random.below(2) as usize;
-    let length = if threads == 2 { 3 } else { 2 };
+    let threads = match flavor {
+        Flavor::Accesses | Flavor::Locks | Flavor::Everything => 2 + random.below(2) as usize,
+        Flavor::FourThreads => 4,
+        Flavor::Primitives => 1 + random.below(3) as usize,
+    };
+    let length = match threads {
+        1 | 2 => 3,
+        3 => 2,
+        _ => 1 + random.below(2) as usize,
+    };
     let sizes = Sizes { variables: 2, mutexes: 2, conditions: 1, locks: 2, semaphores: 1 };
     let mut bodies = vec![(1..=threads).map(Op::Create).collect::<Vec<_>>()];
+    if threads == 1 {
+        let most = length + 1;
+        while bodies[0].len() < most {
+            block(&mut random, flavor, &mut bodies[0]);
+        }
+    }
     if random.below(2) == 0 {
         bodies[0].extend((1..=threads).map(Op::Join));
     }
@@ -45,14 +67,18 @@ pub fn program(seed: u64, flavor: Flavor) -> Program {
 
 /// One or a few operations that make sense together.
 fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
-    let kinds = match flavor {
-        Flavor::Accesses => 6,
-        Flavor::Locks => 10,
-        Flavor::Everything => 19,
-    };
+    const FOUR_THREADS: [u32; 8] = [0, 1, 2, 3, 4, 5, 16, 17];
+    const PRIMITIVES: [u32; 17] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18];
     let pick = |random: &mut Random| random.below(2) as usize;
     let (variable, mutex, lock) = (pick(random), pick(random), pick(random));
-    match random.below(kinds) {
+    let kind = match flavor {
+        Flavor::Accesses => random.below(6),
+        Flavor::Locks => random.below(10),
+        Flavor::Everything => random.below(19),
+        Flavor::FourThreads => FOUR_THREADS[random.below(8) as usize],
+        Flavor::Primitives => PRIMITIVES[random.below(17) as usize],
+    };
+    match kind {
         0 | 1 => body.push(Op::Read { variable, register: pick(random), atomic: random.below(2) == 0 }),
         2 | 3 => {
             let value = if random.below(2) == 0 { Value::Constant(i64::from(random.below(3))) } else { Value::Register(0, 1) };
@@ -73,7 +99,10 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
             access(random, variable),
             Op::Unlock(mutex),
         ]),
-        10 => body.extend([Op::ReadLock(mutex), access(random, variable), Op::Unlock(mutex)]),
+        10 => {
+            let mutex = if flavor == Flavor::Primitives { 1 } else { mutex };
+            body.extend([Op::ReadLock(mutex), access(random, variable), Op::Unlock(mutex)]);
+        }
         11 => {
             let timeout = (random.below(2) == 0).then_some(0);
             body.extend([Op::Lock(0), Op::Wait { condition: 0, mutex: 0, timeout }, Op::Unlock(0)]);

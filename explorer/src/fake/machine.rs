@@ -45,6 +45,8 @@ enum Phase {
     Running,
     Waiting,
     Woken,
+    /// It timed out, which it learns when it has the mutex again.
+    Expired,
     Ended,
 }
 
@@ -134,7 +136,7 @@ impl Machine {
             Op::Wait { condition, mutex, timeout } => match (state.phase, timeout) {
                 (Phase::Waiting, None) => object(Sort::Condition, condition, EventKind::Waiting),
                 (Phase::Waiting, Some(_)) => object(Sort::Condition, condition, EventKind::WaitTimeout),
-                (Phase::Woken, _) => object(Sort::Mutex, mutex, EventKind::WaitReacquire),
+                (Phase::Woken | Phase::Expired, _) => object(Sort::Mutex, mutex, EventKind::WaitReacquire),
                 _ => object(Sort::Condition, condition, EventKind::WaitRelease { mutex: Sort::Mutex.range(mutex) }),
             },
             Op::Signal(condition) => object(Sort::Condition, condition, EventKind::Signal),
@@ -170,7 +172,7 @@ impl Machine {
             Some(Op::ReadLock(mutex)) => self.mutexes[mutex].owner.is_none(),
             Some(Op::Wait { mutex, timeout, .. }) => match state.phase {
                 Phase::Waiting => timeout.is_some(),
-                Phase::Woken => self.is_free(mutex, None),
+                Phase::Woken | Phase::Expired => self.is_free(mutex, None),
                 _ => true,
             },
             Some(Op::Acquire(lock, mode)) => self.locks[lock].iter().all(|&(holder, held)| holder == thread || compatible(held, mode)),
@@ -205,7 +207,7 @@ impl Machine {
         let op = self.op(program, thread);
         let index = thread.index();
         let phase = self.threads[index].phase;
-        let (Phase::Running | Phase::Waiting | Phase::Woken, Some(op)) = (phase, op) else {
+        let (Phase::Running | Phase::Waiting | Phase::Woken | Phase::Expired, Some(op)) = (phase, op) else {
             self.threads[index].phase = if phase == Phase::Fresh { Phase::Running } else { Phase::Ended };
             return if phase == Phase::Fresh { self.settle(program, thread) } else { None };
         };
@@ -247,13 +249,13 @@ impl Machine {
             Op::Wait { condition, mutex, timeout } => match phase {
                 Phase::Waiting => {
                     self.conditions[condition].retain(|&waiter| waiter != thread);
-                    if let Some(register) = timeout {
-                        self.threads[index].registers[register] = 1;
-                    }
-                    self.threads[index].phase = Phase::Woken;
+                    self.threads[index].phase = Phase::Expired;
                     return None;
                 }
-                Phase::Woken => {
+                Phase::Woken | Phase::Expired => {
+                    if let (Phase::Expired, Some(register)) = (phase, timeout) {
+                        self.threads[index].registers[register] = 1;
+                    }
                     self.mutexes[mutex].owner = Some(thread);
                     self.threads[index].phase = Phase::Running;
                 }

@@ -168,6 +168,27 @@ interpose_blocking! {
 }
 
 interpose_blocking! {
+    /// Asks name servers, as of old, for addresses of one kind.
+    fn gethostbyname2(name: usize, kind: c_int) -> usize,
+    Next::new(c"gethostbyname2"),
+    POLL
+}
+
+interpose_blocking! {
+    /// Asks name servers, as of old, for addresses of one kind, into the caller's memory.
+    fn gethostbyname2_r(name: usize, kind: c_int, entry: usize, buffer: usize, size: usize, result: usize, error: usize) -> c_int,
+    Next::new(c"gethostbyname2_r"),
+    POLL
+}
+
+interpose_blocking! {
+    /// Asks name servers for a name, as of old, into the caller's memory.
+    fn gethostbyaddr_r(address: usize, length: c_uint, kind: c_int, entry: usize, buffer: usize, size: usize, result: usize, error: usize) -> c_int,
+    Next::new(c"gethostbyaddr_r"),
+    POLL
+}
+
+interpose_blocking! {
     /// Waits for a child process, or asks, and says what it used.
     fn wait3(status: usize, options: c_int, usage: usize) -> libc::pid_t,
     Next::new(c"wait3"),
@@ -180,4 +201,26 @@ interpose_blocking! {
     Next::new(c"aio_suspend"),
     // SAFETY: the caller's time-out.
     unsafe { until(timeout) }
+}
+
+interpose_blocking! {
+    /// What builds with large files call for `aio_suspend`.
+    fn aio_suspend64(list: usize, count: c_int, timeout: *const [libc::c_long; 2]) -> c_int,
+    Next::new(c"aio_suspend64"),
+    // SAFETY: the caller's time-out.
+    unsafe { until(timeout) }
+}
+
+interpose_blocking! {
+    /// Starts several asynchronous operations, and waits for all of them if it is told to.
+    fn lio_listio(mode: c_int, list: usize, count: c_int, event: usize) -> c_int,
+    Next::new(c"lio_listio"),
+    if mode == libc::LIO_WAIT { POLL } else { None }
+}
+
+interpose_blocking! {
+    /// What builds with large files call for `lio_listio`.
+    fn lio_listio64(mode: c_int, list: usize, count: c_int, event: usize) -> c_int,
+    Next::new(c"lio_listio64"),
+    if mode == libc::LIO_WAIT { POLL } else { None }
 }

@@ -16,10 +16,10 @@ fn owning(result: c_int, _: usize) -> c_int {
     result
 }
 
-/// A lock that only counts its readers.
+/// A lock that only counts its readers. Who has one for reading must be known before it first takes an injected lock.
 #[inline(always)]
 fn reading(result: c_int, lock: usize) -> c_int {
-    if let (0, Some(me)) = (result, process::me()) {
+    if let (0, Some(me)) = (result, process::me_or_register()) {
         me.thread.begin_reading(lock);
     }
     result

@@ -9,11 +9,17 @@ use super::next::{Next, interpose};
 use super::{begin_blocking, end_blocking};
 use crate::protocol::graph::Blocked;
 
+/// As `SYS_io_getevents`, under another signal mask; the crate `libc` does not know it.
+#[cfg(target_arch = "x86_64")]
+const SYS_IO_PGETEVENTS: c_long = 333;
+#[cfg(not(target_arch = "x86_64"))]
+const SYS_IO_PGETEVENTS: c_long = 292;
+
 /// Calls that wait and that libc has no function for.
 fn blocked(number: c_long) -> Option<Blocked> {
     match number {
         libc::SYS_futex_waitv => Some(Blocked::Meet),
-        libc::SYS_io_getevents | libc::SYS_io_uring_enter => Some(Blocked::Poll),
+        libc::SYS_io_getevents | SYS_IO_PGETEVENTS | libc::SYS_io_uring_enter => Some(Blocked::Poll),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Input and output on descriptors. On files it never gives anything up: regions may span it. On pipes, sockets and terminals it
+//! Input and output on descriptors. On files it never gives anything up: regions may span it. On what may keep its user waiting it
 //! does when the call would wait for a peer: the descriptor blocks, and is not ready.
 //!
 //! A thread without holds pays for none of these questions; it only shows that it may be waiting.
@@ -39,7 +39,11 @@ fn status_flags(descriptor: c_int) -> Option<c_int> {
     c_int::try_from(flags).ok().filter(|&flags| flags >= 0)
 }
 
-/// Whether the descriptor is a pipe, socket or terminal that is not ready, and is waited for.
+/// The kinds of files that may keep a reader or writer waiting: pipes, sockets, terminals and other devices, and what has no kind
+/// (descriptors of events, timers, signals and changes).
+const WAITING: [libc::mode_t; 4] = [libc::S_IFIFO, libc::S_IFSOCK, libc::S_IFCHR, 0];
+
+/// Whether the descriptor is of one of these kinds, is not ready, and is waited for.
 #[cold]
 pub(super) fn waits(descriptor: c_int, event: c_short) -> bool {
     // The question that most servers answer with no comes first: it is the only call that they pay for.
@@ -50,7 +54,7 @@ pub(super) fn waits(descriptor: c_int, event: c_short) -> bool {
     let mut status = unsafe { core::mem::zeroed::<libc::stat>() };
     // SAFETY: the kernel writes the live `status` only.
     let known = unsafe { libc::fstat(descriptor, &raw mut status) } == 0;
-    if !known || !matches!(status.st_mode & libc::S_IFMT, libc::S_IFIFO | libc::S_IFSOCK | libc::S_IFCHR) {
+    if !known || !WAITING.contains(&(status.st_mode & libc::S_IFMT)) {
         return false;
     }
     let mut asked = libc::pollfd { fd: descriptor, events: event, revents: 0 };
@@ -64,6 +68,20 @@ interpose_blocking! {
     fn read(descriptor: c_int, buffer: usize, size: usize) -> Size,
     Next::new(c"read"),
     peer(descriptor, INPUT, 0)
+}
+
+interpose_blocking! {
+    /// Takes the count of a descriptor of events.
+    fn eventfd_read(descriptor: c_int, count: usize) -> c_int,
+    Next::new(c"eventfd_read"),
+    peer(descriptor, INPUT, 0)
+}
+
+interpose_blocking! {
+    /// Adds to the count of a descriptor of events, which waits if that is too much for it.
+    fn eventfd_write(descriptor: c_int, count: u64) -> c_int,
+    Next::new(c"eventfd_write"),
+    peer(descriptor, OUTPUT, 0)
 }
 
 interpose_blocking! {

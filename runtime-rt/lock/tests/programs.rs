@@ -3,8 +3,10 @@
 
 mod runner;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use runner::{Extent, Journal, Outcome, Place, Program, run_all};
@@ -54,4 +56,26 @@ fn programs_end_with_the_right_result_and_counters() {
     });
     let complaints: Vec<String> = wrong.collect();
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+    if std::env::var_os("PROGRAM").is_none() {
+        let objects: Vec<PathBuf> = outcomes.iter().map(|outcome| scratch().join(format!("{}.o", outcome.name))).collect();
+        let called = symbols(&["--undefined-only"], &objects);
+        let uncalled: Vec<String> = symbols(&["--defined-only", "--extern-only"], &[archive()])
+            .into_iter()
+            .filter(|door| {
+                !door.ends_with(':') && !called.contains(door) && !door.starts_with("__atomfix_") && !UNCALLED.contains(&door.as_str())
+            })
+            .collect();
+        assert!(uncalled.is_empty(), "no program calls {}", uncalled.join(", "));
+    }
+}
+
+/// Functions that stand in front of ones which not every libc has that these tests run with.
+const UNCALLED: [&str; 4] = ["__isoc23_scanf", "__isoc23_fscanf", "__isoc23_vscanf", "__isoc23_vfscanf"];
+
+/// The symbols of these files.
+fn symbols(which: &[&str], files: &[PathBuf]) -> BTreeSet<String> {
+    let listed =
+        Command::new("llvm-nm-22").args(["--format=just-symbols", "--quiet"]).args(which).args(files).output().expect("llvm-nm-22 starts");
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect()
 }

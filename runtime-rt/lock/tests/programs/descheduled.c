@@ -1,4 +1,5 @@
-// A holder that shares its processor with hogs, so that its region takes long but little processor time: it keeps the lock.
+// A holder that shares its processor with hogs, so that its region takes several inspection intervals, but less than one of processor
+// time: it keeps the lock.
 // languages: c c++
 // stats: none
 #include "hooks.h"
@@ -8,17 +9,12 @@ static void *hog(void *unused) {
   }
   return unused;
 }
-static double used(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 static void *body(void *unused) {
   FRAME;
   ACQUIRE(0, X, 2);
   raise_flag(&held);
-  double from = used();
-  while (used() - from < 0.04) {
+  double from = now();
+  while (now() - from < 0.4) {
   }
   done = 1;
   RELEASE(0, 2);

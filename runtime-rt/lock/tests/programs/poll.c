@@ -1,12 +1,12 @@
 // Regions held across each of the calls that wait for events, while the thread that brings the event about needs the lock.
 // languages: c c++
-// stats: poll=6
+// stats: poll=7
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include "hooks.h"
-enum { CALLS = 6 };
+enum { CALLS = 7 };
 static int ends[2];
 static volatile int go;
 static void *body(void *unused) {
@@ -46,7 +46,8 @@ int main(void) {
       case 3: ready = select(ends[0] + 1, &set, 0, 0, 0); break;
       case 4: ready = pselect(ends[0] + 1, &set, 0, 0, &never, 0); break;
       case 5: ready = epoll_wait(epoll, &event, 1, -1); break;
-      default: ready = epoll_pwait(epoll, &event, 1, 600000, 0);
+      case 6: ready = epoll_pwait(epoll, &event, 1, 600000, 0); break;
+      default: ready = epoll_pwait2(epoll, &event, 1, &never, 0);
     }
     CHECK(ready == 1 && read(ends[0], &byte, 1) == 1);
     RELEASE(0, 1);

@@ -1,13 +1,20 @@
 // Every call that sleeps, or waits for a signal, gives up what is held.
 // languages: c c++
-// stats: sleep=8
+// stats: sleep=10
 #include <signal.h>
 #include <sys/time.h>
 #include "hooks.h"
+#include "by_name.h"
+BY_NAME(int, __xpg_sigpause, int);
 static void handler(int signal) { (void)signal; }
 static void alarm_soon(void) {
   struct itimerval soon = {{0, 0}, {0, 20000}};
   CHECK(!setitimer(ITIMER_REAL, &soon, 0));
+}
+// Again and again: one that comes before the call waits must not be the last.
+static void alarms_every(int microseconds) {
+  struct itimerval often = {{0, microseconds}, {0, microseconds}};
+  CHECK(!setitimer(ITIMER_REAL, &often, 0));
 }
 int main(void) {
   struct sigaction action;
@@ -18,7 +25,7 @@ int main(void) {
   sigemptyset(&alarms);
   sigaddset(&alarms, SIGALRM);
   pthread_sigmask(SIG_BLOCK, &alarms, &before);
-  for (int i = 0; i < 8; i++) {
+  for (int i = 0; i < 10; i++) {
     FRAME;
     struct timespec little = {0, 1000000}, never = {600, 0};
     int taken;
@@ -43,6 +50,18 @@ int main(void) {
       case 6:
         alarm_soon();
         CHECK(sigsuspend(&before) == -1 && errno == EINTR);
+        break;
+      case 7:
+        alarms_every(20000);
+        CHECK(call___xpg_sigpause(SIGALRM) == -1 && errno == EINTR);
+        alarms_every(0);
+        break;
+      case 8:
+        pthread_sigmask(SIG_UNBLOCK, &alarms, 0);
+        alarms_every(20000);
+        CHECK(pause() == -1 && errno == EINTR);
+        alarms_every(0);
+        pthread_sigmask(SIG_BLOCK, &alarms, 0);
         break;
       default: sleep(0);
     }

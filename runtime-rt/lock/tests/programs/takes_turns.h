@@ -1,7 +1,7 @@
 // A thread that holds lock 0 and waits, in one call after another, for what another thread does under the same lock.
 #pragma once
 #include "hooks.h"
-static volatile int turn;
+static volatile int turn, taken;
 static void let_go(int call);
 static void *others_turns(void *calls) {
   FRAME;
@@ -10,6 +10,7 @@ static void *others_turns(void *calls) {
     ACQUIRE(0, X, 2);
     let_go(i);
     RELEASE(0, 2);
+    __atomic_store_n(&taken, i, __ATOMIC_RELEASE);
   }
   return calls;
 }
@@ -22,6 +23,7 @@ static inline void take_turns(int calls, void (*wait_in)(int call)) {
     __atomic_store_n(&turn, i, __ATOMIC_RELEASE);
     wait_in(i);
     RELEASE(0, 1);
+    while (__atomic_load_n(&taken, __ATOMIC_ACQUIRE) != i) doze(1);
   }
   finish(thread);
 }

@@ -1,7 +1,9 @@
-// Reading a terminal, by descriptor and by stream, while the thread that types needs the lock.
+// Reading a terminal, by descriptor and by stream, while the thread that types needs the lock; waiting until one has sent everything,
+// which cannot be known before.
 // languages: c c++
-// stats: stream=2
+// stats: stream=3
 #include <fcntl.h>
+#include <termios.h>
 #include "hooks.h"
 static int keyboard;
 static volatile int go;
@@ -33,5 +35,8 @@ int main(void) {
   CHECK(fgets(line, sizeof line, in) && !strcmp(line, "yes\n"));
   RELEASE(0, 1);
   finish(thread);
+  ACQUIRE(0, X, 1);
+  CHECK(!tcdrain(screen) && is_free(0, X));
+  RELEASE(0, 1);
   return 0;
 }

@@ -1,6 +1,6 @@
 // Regions held across transfers between descriptors, and across the opening of a named pipe, while the other end needs the lock.
 // languages: c c++
-// stats: stream=7
+// stats: stream=8
 #include <fcntl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -9,13 +9,15 @@
 enum { PART = 65536 };
 static int empty[2], full[2], other_full[2], file;
 static char name[60], buffer[PART];
+static volatile int opened;
 static void let_go(int call) {
   int end;
   switch (call) {
     case 1: case 2: CHECK(write(empty[1], "x", 1) == 1); break;
-    case 3: case 4: case 5: CHECK(read(full[0], buffer, PART) == PART); break;
-    case 6: end = open(name, O_WRONLY | O_NONBLOCK); CHECK(end >= 0 && !close(end)); break;
-    default: end = open(name, O_RDONLY | O_NONBLOCK); CHECK(end >= 0); doze(20); CHECK(!close(end));
+    case 3: case 4: case 5: case 6: CHECK(read(full[0], buffer, PART) == PART); break;
+    // The one that waits has given up, but may not have got to its wait.
+    case 7: while ((end = open(name, O_WRONLY | O_NONBLOCK)) < 0) doze(1); CHECK(!close(end)); break;
+    default: end = open(name, O_RDONLY | O_NONBLOCK); CHECK(end >= 0); await(&opened); CHECK(!close(end));
   }
 }
 static void wait_in(int call) {
@@ -28,13 +30,14 @@ static void wait_in(int call) {
     case 1: CHECK(splice(empty[0], 0, file, 0, 1, 0) == 1); break;
     case 2: CHECK(tee(empty[0], other_full[1], 1, 0) == 1 && read(empty[0], &byte, 1) == 1); break;
     case 3: CHECK(sendfile(full[1], file, &start, 1) == 1 && read(full[0], &byte, 1) == 1); break;
-    case 4: CHECK(vmsplice(full[1], &piece, 1, 0) == 1 && read(full[0], &byte, 1) == 1); break;
-    case 5: CHECK(dprintf(full[1], "%c", 'x') == 1 && read(full[0], &byte, 1) == 1); break;
-    case 6: end = open(name, O_RDONLY); CHECK(end >= 0 && !close(end)); break;
-    default: stream = fopen(name, "w"); CHECK(stream && !fclose(stream));
+    case 4: CHECK(sendfile64(full[1], file, &start, 1) == 1 && read(full[0], &byte, 1) == 1); break;
+    case 5: CHECK(vmsplice(full[1], &piece, 1, 0) == 1 && read(full[0], &byte, 1) == 1); break;
+    case 6: CHECK(dprintf(full[1], "%c", 'x') == 1 && read(full[0], &byte, 1) == 1); break;
+    case 7: end = open(name, O_RDONLY); CHECK(end >= 0 && !close(end)); break;
+    default: stream = fopen(name, "w"); raise_flag(&opened); CHECK(stream && !fclose(stream));
   }
   // Full again, for the next one.
-  if (call >= 3 && call < 5) CHECK(write(full[1], buffer, PART) == PART);
+  if (call >= 3 && call < 6) CHECK(write(full[1], buffer, PART) == PART);
 }
 int main(void) {
   char path[] = "/tmp/atomfix-file-XXXXXX";
@@ -43,7 +46,7 @@ int main(void) {
   CHECK(write(file, "x", 1) == 1 && lseek(file, 0, SEEK_SET) == 0 && write(full[1], buffer, PART) == PART);
   snprintf(name, sizeof name, "/tmp/atomfix-pipe-%d", (int)getpid());
   CHECK(!mkfifo(name, 0600));
-  take_turns(7, wait_in);
+  take_turns(8, wait_in);
   CHECK(!unlink(name));
   return 0;
 }

@@ -177,14 +177,18 @@ fn compile(program: &Program, place: &Place) -> Result<PathBuf, String> {
         if done.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&done.stderr).into_owned()) }
     };
     run(Command::new("clang-22").args(["-c", "-O1", "-o"]).arg(&table).arg(place.programs.join("table.c")))?;
+    let object = place.scratch.join(format!("{}.o", program.name));
     let mut command = Command::new(program.compiler[0]);
-    command.args(["-O2", "-g1", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-pthread"]).args(&program.flags).arg("-o").arg(&out);
+    command.args(["-c", "-O2", "-g1", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-pthread"]).args(&program.flags);
     if let Some(library) = &program.library {
         let made = place.scratch.join(format!("{}.so", program.name));
         run(Command::new("clang-22").args(["-O2", "-shared", "-fPIC", "-pthread", "-o"]).arg(&made).arg(place.programs.join(library)))?;
         command.arg(format!("-DLIBRARY=\"{}\"", made.display()));
     }
-    run(command.args(&program.compiler[1..]).arg(&program.source).args(["-x", "none"]).arg(&table).arg(&place.archive))?;
+    run(command.args(&program.compiler[1..]).arg(&program.source).arg("-o").arg(&object))?;
+    let mut link = Command::new(program.compiler[0]);
+    link.arg("-pthread").args(&program.flags).arg("-o").arg(&out).arg(&object).arg(&table).arg(&place.archive);
+    run(&mut link)?;
     Ok(out)
 }
 

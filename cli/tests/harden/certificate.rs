@@ -1,4 +1,5 @@
-//! The certificate: stored in two forms, its hash in the hardened program; and the lines of an edited plan that the checker names.
+//! The certificate: stored in two forms, its hash in the hardened program, the same for any number of threads; and the lines of an edited plan that
+//! the checker names.
 
 use std::fs;
 
@@ -65,4 +66,15 @@ fn optimizations_can_be_turned_off_by_name_and_what_each_saved_is_told() {
     let said = sandbox.shell("exec \"$ATOMFIX\" harden ./app -o app.hard --no-opt unroll");
     assert_eq!(said.code, 2, "{}{}", said.out, said.err);
     assert!(said.err.contains("'unroll' is none of releases, acquisitions, loops"), "{}", said.err);
+}
+
+#[test]
+fn plans_do_not_depend_on_the_number_of_threads() {
+    let sandbox = Sandbox::new();
+    let inferred = |threads: &str| {
+        let said = sandbox.shell(&format!("rm -rf app.atomfix/build; RAYON_NUM_THREADS={threads} exec \"$ATOMFIX\" infer ./app"));
+        assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+        ["plan.toml", "certificate.json", "certificate.txt"].map(|file| fs::read(sandbox.path("app.atomfix").join(file)).expect("a file"))
+    };
+    assert_eq!(inferred("1"), inferred("7"));
 }

@@ -90,6 +90,20 @@ enum Command {
     },
     /// Infer for SQLite's amalgamation with a multithreaded client
     Sqlite,
+    /// Find published bugs in unmodified sources of Debian 12, and harden the programs that show them
+    DebianBugs {
+        /// Explore each program for this many seconds
+        #[arg(long, default_value_t = 30)]
+        seconds: u64,
+        /// Bugs to take: memcached-dropped, memcached-authfile, xz-damaged; all if none is named
+        names: Vec<String>,
+    },
+    /// Explore pbzip2 and memcached by random schedules: every one must repeat itself
+    RealSchedules {
+        /// Explore each program this often
+        #[arg(long, default_value_t = 1000)]
+        schedules: u64,
+    },
     #[command(flatten)]
     Suites(suites::Command),
     /// Measure how many schedules a second are explored
@@ -158,6 +172,25 @@ fn run(line: &CommandLine) -> Result<Vec<String>> {
             let measured = real::sqlite::run(&Environment { atomfix, work, length: Length::Full, rounds: 1 })?;
             print!("{measured}");
             Ok(measured.problems())
+        }
+        Command::DebianBugs { seconds, names } => {
+            let environment = Environment { atomfix, work, length: Length::Short, rounds: 1 };
+            if let Some(unknown) = names.iter().find(|name| real::bugs::BUGS.iter().all(|bug| bug.client != **name)) {
+                bail!("there is no bug '{unknown}'");
+            }
+            let mut rows = Vec::new();
+            for bug in real::bugs::BUGS.iter().filter(|bug| names.is_empty() || names.iter().any(|name| name == bug.client)) {
+                rows.push(real::bugs::find(&environment, bug, Duration::from_secs(*seconds)));
+                println!("{}", rows.last().map(real::bugs::words_of).unwrap_or_default());
+            }
+            print!("{}", real::bugs::table(&rows));
+            Ok(real::bugs::problems(&rows))
+        }
+        Command::RealSchedules { schedules } => {
+            let environment = Environment { atomfix, work, length: Length::Short, rounds: 1 };
+            let rows = real::schedules::explore(&environment, *schedules);
+            print!("{}", real::schedules::table(&rows));
+            Ok(real::schedules::problems(&rows))
         }
         Command::Suites(command) => suites::run(&atomfix, command),
         Command::CheckSpeed { rounds } => check_speed(&atomfix, *rounds),

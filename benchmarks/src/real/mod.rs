@@ -1,14 +1,17 @@
 //! Real programs, unmodified, from Debian's source packages: build, profile, harden, verify, measure.
 //!
 //! `source` fetches and unpacks, `corpus` makes input data, one file a program knows how that program is built, exercised and
-//! judged, `rwlocks` and `latency` are for comparisons, `outcome` is what they hand back and how it is printed.
+//! judged, `rwlocks` and `latency` are for comparisons, `in_process`, `bugs` and `schedules` explore the code of such programs, `outcome` is what they hand back and how it is printed.
 
+pub mod bugs;
 pub mod corpus;
+pub mod in_process;
 pub mod latency;
 pub mod memcached;
 pub mod outcome;
 pub mod pbzip2;
 pub mod rwlocks;
+pub mod schedules;
 pub mod session;
 pub mod source;
 pub mod sqlite;

@@ -21,21 +21,40 @@ pub fn fetch(work: &Path, package: &str, version: &str) -> Result<PathBuf> {
     if let Some(found) = unpacked(&folder, package, version)? {
         return Ok(found);
     }
+    let description = download(&folder, package, version)?;
+    Child::new("dpkg-source", LIMIT).within(&folder).arg("-x").arg(description).run()?.succeeded()?;
+    unpacked(&folder, package, version)?.with_context(|| format!("{package} did not unpack into {}", folder.display()))
+}
+
+/// The same without Debian's patches: what upstream released.
+pub fn fetch_upstream(work: &Path, package: &str, version: &str) -> Result<PathBuf> {
+    let folder = work.join("src");
+    let tree = folder.join(format!("upstream-{package}-{version}"));
+    if !tree.is_dir() {
+        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+        let description = download(&folder, package, version)?;
+        let unpack = Child::new("dpkg-source", LIMIT).within(&folder).args(["--skip-patches", "-x"]).arg(description).arg(&tree);
+        unpack.run()?.succeeded()?;
+    }
+    Ok(tree)
+}
+
+/// The description of a source package, downloaded with all that it names.
+fn download(folder: &Path, package: &str, version: &str) -> Result<PathBuf> {
     if !has_source_entries()? {
         add_source_entries()?;
     }
     let download =
-        Child::new("apt-get", LIMIT).within(&folder).args(["-o", "APT::Sandbox::User=root", "source", "--download-only", package]);
+        Child::new("apt-get", LIMIT).within(folder).args(["-o", "APT::Sandbox::User=root", "source", "--download-only", package]);
     download.run()?.succeeded()?;
-    let description = files_of(&folder)?.into_iter().find(|path| {
+    let description = files_of(folder)?.into_iter().find(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with(&format!("{package}_{version}")) && name.ends_with(".dsc")
     });
     let Some(description) = description else {
         bail!("{package}: this machine's Debian does not offer version {version} (Debian 12 does)");
     };
-    Child::new("dpkg-source", LIMIT).within(&folder).arg("-x").arg(description).run()?.succeeded()?;
-    unpacked(&folder, package, version)?.with_context(|| format!("{package} did not unpack into {}", folder.display()))
+    Ok(description)
 }
 
 /// A fresh copy of a source tree, for one build; an earlier copy is removed. Times are kept, or make would rebuild configure scripts.

@@ -70,9 +70,27 @@ pub(crate) struct Counts {
     /// Count by this strategy
     #[arg(long, default_value = "dpor")]
     strategy: String,
+    /// Take only part I of N parts of the table
+    #[arg(long, value_name = "I/N", value_parser = part, default_value = "1/1")]
+    part: Part,
     /// Take only programs whose name contains this
     #[arg(default_value = "")]
     only: String,
+}
+
+/// Which of how many parts, from 1.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    which: usize,
+    parts: usize,
+}
+
+fn part(text: &str) -> Result<Part, String> {
+    let numbers = text.split_once('/').and_then(|(which, parts)| Some((which.parse().ok()?, parts.parse().ok()?)));
+    match numbers {
+        Some((which, parts)) if which >= 1 && which <= parts => Ok(Part { which, parts }),
+        _ => Err("give a part as I/N, I from 1 to N".to_owned()),
+    }
 }
 
 /// What was not as it should be.
@@ -150,12 +168,15 @@ fn count(atomfix: &Path, suite: Suite, counts: &Counts) -> Result<Vec<String>> {
     }
     let limit = Duration::from_secs(counts.seconds);
     let mut rows = Vec::new();
-    for count in suite.counts()?.into_iter().filter(|count| count.name().contains(&counts.only)) {
+    println!("{}", measure::HEAD);
+    let part = counts.part;
+    let wanted = suite.counts()?.into_iter().filter(|count| count.name().contains(&counts.only));
+    for count in wanted.skip(part.which - 1).step_by(part.parts) {
         let explored = measure::explore(atomfix, &counts.dir, suite, &count, &counts.strategy, limit);
-        // Says how far it is, as it takes long.
-        eprintln!("{}: {}", count.name(), explored.as_ref().map_or_else(|_| "-".to_owned(), |explored| explored.executions.to_string()));
         rows.push((count, explored));
+        // A row as soon as it is there, as all take long.
+        println!("{}", rows.last().map(measure::row).unwrap_or_default());
     }
-    println!("{}\n{}", measure::table(&rows), measure::summary(&rows));
+    println!("\n{}", measure::summary(&rows));
     Ok(measure::problems(&rows))
 }

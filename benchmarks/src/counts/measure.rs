@@ -9,7 +9,6 @@ use model::report::{CheckResult, FailureKind, Report};
 
 use super::suite::{Count, Suite};
 use crate::child::Child;
-use crate::table::Table;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -76,30 +75,28 @@ fn explored(result: &CheckResult, wall: Duration) -> Explored {
     }
 }
 
-/// A table of all.
+/// The head of a table in Markdown.
+pub const HEAD: &str = "| program | published | dpor | blocked | seconds | |\n|---|---|---|---|---|---|";
+
+/// A row of it.
 #[must_use]
-pub fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new(["program", "published", "dpor", "blocked", "seconds", ""]);
-    for (count, explored) in rows {
-        let name = count.name();
-        match explored {
-            Ok(found) => {
-                let verdict =
-                    if agrees(count, found) { "equal".to_owned() } else { count.differs.clone().unwrap_or_else(|| "DIFFERS".to_owned()) };
-                let (executions, blocked) = (found.executions.to_string(), found.blocked.to_string());
-                table.row([name, count.executions.to_string(), executions, blocked, format!("{:.2}", found.seconds), verdict]);
-            }
-            Err(error) => table.row([name, count.executions.to_string(), "-".into(), "-".into(), "-".into(), format!("{error:#}")]),
+pub fn row((count, explored): &Row) -> String {
+    let (name, published) = (count.name(), count.executions);
+    match explored {
+        Ok(found) => {
+            let explained = count.differs.as_ref().map_or_else(|| "DIFFERS".to_owned(), |why| format!("explained: {why}"));
+            let verdict = if agrees(count, found) { "equal".to_owned() } else { explained };
+            format!("| {name} | {published} | {} | {} | {:.2} | {verdict} |", found.executions, found.blocked, found.seconds)
         }
+        Err(error) => format!("| {name} | {published} | - | - | - | {} |", format!("{error:#}").replace('\n', " ")),
     }
-    table
 }
 
 fn agrees(count: &Count, explored: &Explored) -> bool {
     explored.complete && explored.executions == count.executions
 }
 
-/// How many programs there are, and how many of them agree in all their counts.
+/// How many counts are equal, explained and different, and how many programs agree in all their counts.
 #[must_use]
 pub fn summary(rows: &[Row]) -> String {
     let agree = |(count, explored): &Row| explored.as_ref().is_ok_and(|explored| agrees(count, explored));
@@ -109,7 +106,12 @@ pub fn summary(rows: &[Row]) -> String {
     }
     let equal = programs.values().filter(|&&equal| equal).count();
     let (counts, all) = (rows.iter().filter(|row| agree(row)).count(), rows.len());
-    format!("{counts} of {all} counts are equal; {equal} of {} programs in all their counts", programs.len())
+    let explained = rows.iter().filter(|row| !agree(row) && row.1.is_ok() && row.0.differs.is_some()).count();
+    format!(
+        "{counts} of {all} counts are equal, {explained} differ for a reason given, {} otherwise; {equal} of {} programs agree in all",
+        all - counts - explained,
+        programs.len()
+    )
 }
 
 /// What is neither equal nor explained.

@@ -10,7 +10,7 @@ use toml::Spanned;
 
 use crate::exit::Failure;
 use crate::project::Project;
-use crate::wording::demangled;
+use crate::wording::readable;
 
 /// The certificate as every report of ours: `{"schema":1,"results":[..]}`.
 pub(crate) fn json(certificate: &Certificate) -> String {
@@ -27,7 +27,7 @@ pub(crate) fn hash(certificate: &Certificate) -> String {
 /// Stores both forms, and says where.
 pub(crate) fn store(project: &Project, certificate: &Certificate) -> Result<String, Failure> {
     project.store_text("certificate.json", &json(certificate))?;
-    let path = project.store_text("certificate.txt", &demangled(&certificate.to_string()))?;
+    let path = project.store_text("certificate.txt", &readable(&certificate.to_string()))?;
     Ok(path.display().to_string())
 }
 

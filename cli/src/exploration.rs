@@ -19,7 +19,7 @@ use crate::gated::{Gated, Subject};
 use crate::kept;
 use crate::progress::Spinner;
 use crate::sources::Sources;
-use crate::wording::{counted, demangled};
+use crate::wording::{counted, readable};
 
 /// What to explore, and how.
 pub(crate) struct Task<'a> {
@@ -163,7 +163,7 @@ fn notes(explored: &Explored, task: &Task<'_>) -> Vec<String> {
     }
     let uncovered = &task.subject.capture.uncovered;
     if !uncovered.is_empty() {
-        let names: Vec<String> = uncovered.iter().map(|one| format!("{} ({})", demangled(&one.what), one.why)).collect();
+        let names: Vec<String> = uncovered.iter().map(|one| format!("{} ({})", readable(&one.what), one.why)).collect();
         notes.push(format!("not instrumented: {}", names.join(", ")));
     }
     notes
@@ -174,7 +174,7 @@ fn early_end(end: &EarlyEnd, task: &Task<'_>) -> String {
     let lock = task.subject.plan.iter().flat_map(|plan| &plan.locks).find(|lock| lock.id == end.lock);
     let acquires = |operation: &&Operation| matches!(operation.action, Action::Acquire(_, label) if label == end.label);
     let place = lock.and_then(|lock| lock.operations.iter().find(acquires)).map(|operation| operation.source.as_str());
-    let variable = lock.map(|lock| format!(" ({})", demangled(&lock.variable))).unwrap_or_default();
+    let variable = lock.map(|lock| format!(" ({})", readable(&lock.variable))).unwrap_or_default();
     let place = place.filter(|source| !source.is_empty()).map(|source| format!("{source}, ")).unwrap_or_default();
     let why = end.why.story();
     format!("{}{variable}, taken at {place}{}: {why}, {}", end.lock, end.label, counted(end.count, "time"))

@@ -8,7 +8,7 @@ use model::program::{Node, NodeKind, Place, Program};
 use passes::capture::Capture;
 use rayon::prelude::*;
 
-use crate::wording::demangled;
+use crate::wording::readable;
 
 /// What the source says of a program's sites.
 pub(crate) struct Sources<'a> {
@@ -71,7 +71,7 @@ fn variable(program: &Program, node: &Node) -> Option<String> {
         NodeKind::Call(call) => call.sync.as_ref().and_then(|(_, places)| places.first()).or_else(|| Some(&call.accesses.first()?.place)),
         _ => node.accesses().first().map(|access| &access.place),
     };
-    let name = place.filter(|place| !matches!(place, Place::Pointer { .. })).map(|place| demangled(&program.name_of(place)))?;
+    let name = place.filter(|place| !matches!(place, Place::Pointer { .. })).map(|place| readable(&program.name_of(place)))?;
     // The module of a local variable stands in the position beside it.
     Some(name.split('@').next().unwrap_or_default().to_owned())
 }

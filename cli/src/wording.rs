@@ -1,6 +1,6 @@
-//! How things are said to people: counts with their nouns, and names of C++ as the source has them.
+//! How things are said to people: counts with their nouns, names of C++ as the source has them, and paths without detours.
 //!
-//! Not here: names of other languages; what does not demangle is left as it is.
+//! Not here: names of other languages; what does not demangle is left as it is. Symbolic links in paths are not looked up.
 
 use std::fmt::Display;
 
@@ -16,8 +16,31 @@ pub(crate) fn counted<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -
     format!("{count} {noun}{ending}")
 }
 
-/// A text with every linkage name of C++ in it replaced by the name in the source, without parameters.
-pub(crate) fn demangled(text: &str) -> String {
+/// A text with every linkage name of C++ in it replaced by the name in the source, without parameters and long template arguments, and
+/// with paths through parents (`lib/gcc/../../include`) made direct.
+pub(crate) fn readable(text: &str) -> String {
+    let named = named(text);
+    if !named.contains("/../") {
+        return named;
+    }
+    named.split_inclusive(' ').map(direct).collect()
+}
+
+/// A path without its steps into a folder and back.
+fn direct(path: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match kept.last() {
+            Some(&last) if part == ".." && !matches!(last, "" | "." | "..") => {
+                kept.pop();
+            }
+            _ => kept.push(part),
+        }
+    }
+    kept.join("/")
+}
+
+fn named(text: &str) -> String {
     let mut said = String::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -37,7 +60,44 @@ fn source_name(word: &str) -> Option<String> {
     let symbol = word.starts_with("_Z").then(|| Symbol::new(word).ok())??;
     let name = symbol.demangle_with_options(&DemangleOptions::new().no_params().no_return_type()).ok()?;
     // A type's linkage name is that of its name in the run-time type information.
-    Some(name.strip_prefix("typeinfo name for ").map_or_else(|| name.clone(), str::to_owned))
+    Some(without_long_arguments(name.strip_prefix("typeinfo name for ").unwrap_or(&name)))
+}
+
+/// Characters of template arguments that are still shown.
+const SHORT: usize = 24;
+
+/// A name in which template arguments that would hide it are left out.
+fn without_long_arguments(name: &str) -> String {
+    let mut said = String::new();
+    let mut rest = name;
+    while let Some(at) = rest.find('<') {
+        let (before, arguments) = rest.split_at(at);
+        said.push_str(before);
+        // `operator<` and `operator<<` open nothing.
+        let opens = !said.ends_with("operator") && !said.ends_with("operator<");
+        let end = if opens { closing(arguments) } else { 1 };
+        said.push_str(if end > SHORT + 2 { "<…>" } else { &arguments[..end] });
+        rest = &arguments[end..];
+    }
+    said + rest
+}
+
+/// Where the arguments that a text begins with end: behind the bracket that closes the first one, or the text's end.
+fn closing(text: &str) -> usize {
+    let mut depth = 0_usize;
+    let mut before = ' ';
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '<' => depth += 1,
+            '>' if before != '-' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return at + 1;
+        }
+        before = letter;
+    }
+    text.len()
 }
 
 #[cfg(test)]
@@ -59,9 +119,16 @@ mod tests {
             ("log_state@main.c", "log_state@main.c"),
             ("_Znot a name, _Z", "_Znot a name, _Z"),
             ("über _ZN5Queue4pushEi …", "über Queue::push …"),
+            ("_ZN4PairIilE4makeEv", "Pair<int, long>::make"),
+            ("_ZNSt6vectorI10LongEnoughSaIS0_EE9push_backEOS0_", "std::vector<…>::push_back"),
+            ("_ZlsRSo4Item", "operator<<"),
+            (
+                "/usr/lib/gcc/12/../../../include/c++/12/deque:9 (_ZN1a1bEv) .. ../here/c.c:1",
+                "/usr/include/c++/12/deque:9 (a::b) .. ../here/c.c:1",
+            ),
             ("", ""),
         ] {
-            assert_eq!(demangled(text), expected);
+            assert_eq!(readable(text), expected);
         }
     }
 }

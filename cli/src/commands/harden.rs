@@ -15,7 +15,7 @@ use crate::extracted::extracted;
 use crate::project::{self, Project};
 use crate::runtime::Runtime;
 use crate::variant::{self, Variant};
-use crate::wording::{counted, demangled};
+use crate::wording::{counted, readable};
 
 /// The command line of `harden`.
 #[derive(clap::Args)]
@@ -91,7 +91,7 @@ fn plan(project: &Project, capture: &Capture, arguments: &Arguments) -> anyhow::
 
 /// No plan is applied that the checker did not accept.
 fn rejected(path: &Path, wrong: &[String]) -> Failure {
-    let what = format!("{}: the checker rejects this plan:\n  {}", path.display(), demangled(&wrong.join("\n  ")));
+    let what = format!("{}: the checker rejects this plan:\n  {}", path.display(), readable(&wrong.join("\n  ")));
     Failure::usage(
         what,
         "undo the edits that it names, switch the lock off with 'enabled = false', or infer a new plan with 'atomfix infer'",

@@ -18,7 +18,7 @@ use crate::correlation;
 use crate::exit::{Exit, Failure};
 use crate::extracted::extracted;
 use crate::project::Project;
-use crate::wording::{counted, demangled};
+use crate::wording::{counted, readable};
 
 /// What an accepted plan may claim.
 pub(crate) const CHECKED: &str = "checked: every pair is covered, every way out releases, and no cycle of waits has part in these locks";
@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     arguments.choices.complete(&mut inferred.plan);
     if let Some(site) = &arguments.explain {
         for site in sites_at(&program, site)? {
-            print!("{}", demangled(&inferred.explain(&program, site)));
+            print!("{}", readable(&inferred.explain(&program, site)));
         }
         return Ok(Exit::Clean.into());
     }
@@ -117,7 +117,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         println!("{CHECKED} ({certificate})");
     }
     if arguments.stats {
-        print!("\n{}", demangled(&inferred.statistics.to_string()));
+        print!("\n{}", readable(&inferred.statistics.to_string()));
     }
     println!("\nThe plan is in {}. Next: atomfix harden {}", path.display(), project.name());
     Ok(Exit::Clean.into())
@@ -187,10 +187,10 @@ fn name_as_in_source(plan: &mut Plan) {
     for lock in &mut plan.locks {
         let pairs = lock.pairs.iter_mut().flat_map(|pair| [&mut pair.from, &mut pair.to]);
         let operations = lock.operations.iter_mut().map(|operation| &mut operation.source);
-        pairs.chain(operations).for_each(|text| *text = demangled(text));
+        pairs.chain(operations).for_each(|text| *text = readable(text));
     }
     let refused = plan.refused.iter_mut().flat_map(|pair| [&mut pair.why, &mut pair.variable, &mut pair.from, &mut pair.to]);
-    refused.for_each(|text| *text = demangled(text));
+    refused.for_each(|text| *text = readable(text));
 }
 
 /// What was inferred, for people: locks with their source lines, what was refused, what is not covered. The plan has it in full.
@@ -205,7 +205,7 @@ pub(crate) fn summary(inferred: &Inferred) -> String {
     text.push_str(if refused.is_empty() { "\n" } else { ":\n" });
     text.push_str(&refusals_text(refused));
     for finding in in_one_line(&inferred.findings, "the profile is incomplete: ") {
-        text.push_str(&format!("note: {}\n", demangled(&finding)));
+        text.push_str(&format!("note: {}\n", readable(&finding)));
     }
     text
 }
@@ -247,7 +247,7 @@ fn locks_text(locks: &[Lock]) -> String {
 }
 
 fn lock_text(lock: &Lock) -> String {
-    let mut text = format!("{} protects {}\n", lock.id, demangled(&lock.variable));
+    let mut text = format!("{} protects {}\n", lock.id, readable(&lock.variable));
     let mut pairs: Vec<_> = lock.pairs.iter().collect();
     pairs.sort_by_key(|pair| Reverse(pair.seen));
     for pair in pairs.iter().take(PAIRS_SHOWN) {

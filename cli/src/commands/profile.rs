@@ -30,7 +30,7 @@ use crate::exit::{Exit, Failure};
 use crate::extracted::extracted;
 use crate::project::Project;
 use crate::recorded;
-use crate::wording::{counted, demangled};
+use crate::wording::{counted, readable};
 
 /// The command line of `profile`.
 #[derive(Args)]
@@ -286,7 +286,7 @@ fn summary(profile: &Profile, program: &Program) -> String {
         ran * 100 / keys.len().max(1)
     );
     for uncovered in &program.uncovered {
-        text.push_str(&format!("\nnot covered: {} ({})", demangled(&uncovered.what), uncovered.why));
+        text.push_str(&format!("\nnot covered: {} ({})", readable(&uncovered.what), uncovered.why));
     }
     for (cause, count) in &evidence.dropped {
         text.push_str(&format!("\nnot recorded: {count} {cause}"));

@@ -26,7 +26,7 @@ pub(crate) fn recorded(project: &Project, capture: &Capture) -> Result<(PathBuf,
     if path.is_file() {
         return Ok((path, Made::Before));
     }
-    let variant = Variant { plan: None, hooks: Some(Hooks::Record), runtime: Runtime::Record, hardened: None, link_args: Vec::new() };
+    let variant = Variant { plan: None, hooks: Some(Hooks::RecordInline), runtime: Runtime::Record, hardened: None, link_args: Vec::new() };
     variant::build(capture, variant, &path)?;
     Ok((path, Made::Anew))
 }

@@ -10,7 +10,9 @@ use model::plan::Plan;
 
 use crate::extract::{self, Body, Skip};
 use crate::inject::{PlannedBody, operations_of};
-use crate::instrument::{Bare, Declared, WaysOut, add_frame, cover_ways_out, enter, instrument_nodes, private_addresses, quiet_functions};
+use crate::instrument::{
+    Bare, Declared, WaysOut, add_frame, cover_ways_out, enter, inline_hooks, instrument_nodes, private_addresses, quiet_functions,
+};
 use crate::llvm::{Builder, Module, with_module};
 use crate::{PassError, inject};
 
@@ -19,6 +21,8 @@ use crate::{PassError, inject};
 pub enum Hooks {
     /// Those of `runtime-rt/record`.
     Record,
+    /// The same, with the short way through each in its place: to be compiled with `runtime-rt/record` only.
+    RecordInline,
     /// Those of `runtime-rt/gate`.
     Gate,
 }
@@ -58,6 +62,7 @@ pub fn transform(bitcode: &[u8], what: &Transform<'_>) -> Result<Transformed, Pa
 
 /// Transforms a live module; the result's bitcode is left empty.
 pub(crate) fn transform_module(module: Module<'_>, what: &Transform<'_>) -> Result<Transformed, PassError> {
+    let hooks = what.hooks.map(|hooks| if hooks == Hooks::RecordInline { Hooks::Record } else { hooks });
     let bodies = extract::bodies(module)?;
     let planned = match what.plan {
         Some(plan) => operations_of(plan, &bodies)?,
@@ -71,12 +76,15 @@ pub(crate) fn transform_module(module: Module<'_>, what: &Transform<'_>) -> Resu
         count(body, planned, &mut done);
         done.operations += waits.len() as u64;
         if body.refused.is_none() {
-            change(module, body, planned, what.hooks, &bare)?;
+            change(module, body, planned, hooks, &bare)?;
         }
         inject::give_up_before(module, body.function, &waits);
     }
     if what.hooks.is_some() || done.operations > 0 {
         strip_promises(module);
+    }
+    if what.hooks == Some(Hooks::RecordInline) {
+        inline_hooks(module)?;
     }
     module.verify()?;
     Ok(done)

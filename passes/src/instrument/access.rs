@@ -73,14 +73,14 @@ impl<'m> Context<'_, 'm> {
             return;
         }
         let hook = match self.hooks {
-            Hooks::Record => &abi::RECORD_BEGIN,
+            Hooks::Record | Hooks::RecordInline => &abi::RECORD_BEGIN,
             Hooks::Gate => &abi::GATE_ACCESS,
         };
         self.builder.before(touch.instruction);
         let kind = self.declared.u32(kind(touch.rw, touch.atomic));
         let arguments = [touch.address, self.declared.u32(touch.size), kind, self.declared.u64(site.0)];
         let token = self.builder.call(self.declared.hook(hook), &arguments);
-        if let (Hooks::Record, Some(after)) = (self.hooks, after) {
+        if let (Hooks::Record | Hooks::RecordInline, Some(after)) = (self.hooks, after) {
             self.builder.before(after);
             self.builder.call(self.declared.hook(&abi::RECORD_END), &[token]);
         }
@@ -92,8 +92,8 @@ impl<'m> Context<'_, 'm> {
         self.builder.before(instruction);
         match (self.hooks, call.target) {
             (_, Target::Assembly | Target::Intrinsic(_)) | (Hooks::Gate, Target::Defined(_)) => {}
-            (Hooks::Record, Target::Defined(callee)) if self.bare.quiet.contains(&callee) => {}
-            (Hooks::Record, _) => {
+            (Hooks::Record | Hooks::RecordInline, Target::Defined(callee)) if self.bare.quiet.contains(&callee) => {}
+            (Hooks::Record | Hooks::RecordInline, _) => {
                 let frame = self.frame.ok_or_else(|| PassError::Internal { what: "a recorded function without a frame".to_owned() })?;
                 self.builder.call(self.declared.hook(&abi::RECORD_CALL), &[frame, number]);
             }
@@ -109,7 +109,7 @@ impl<'m> Context<'_, 'm> {
 
     fn range(&self, range: &RangePoint<'m>, call: Instruction<'m>, site: SiteKey) -> Result<(), PassError> {
         let (hook, after) = match self.hooks {
-            Hooks::Record => (&abi::RECORD_RANGE, range.rw.writes()),
+            Hooks::Record | Hooks::RecordInline => (&abi::RECORD_RANGE, range.rw.writes()),
             Hooks::Gate => (&abi::GATE_RANGE, false),
         };
         self.builder.before(if after { behind(call)? } else { call });

@@ -1,14 +1,16 @@
 //! Hooks into bodies, in the order of the work: `escape` finds accesses that need none, `quiet` such functions, `hooks`
-//! declares them, `frame` gives each activation its identity, `access` surrounds accesses and calls. Which nodes there are was collected before (`extract::collect`); nothing here walks code.
+//! declares them, `frame` gives each activation its identity, `access` surrounds accesses and calls, `inline` makes hooks cheap while recording pauses. Which nodes there are was collected before (`extract::collect`); nothing here walks code.
 
 mod access;
 mod escape;
 mod frame;
 mod hooks;
+mod inline;
 mod quiet;
 
 pub(crate) use access::{Bare, instrument_nodes};
 pub(crate) use escape::private_addresses;
 pub(crate) use frame::{WaysOut, add_frame, cover_ways_out, enter};
 pub(crate) use hooks::Declared;
+pub(crate) use inline::inline_hooks;
 pub(crate) use quiet::quiet_functions;

@@ -41,6 +41,13 @@ impl<'m> Signature<'m> {
     }
 }
 
+impl<'m> Signature<'m> {
+    /// A function that the module has.
+    pub(crate) fn of(function: Function<'m>) -> Self {
+        Self { function: function.into(), ty: function.function_type() }
+    }
+}
+
 impl<'m> Builder<'m> {
     /// A builder for one function.
     pub(crate) fn new(module: Module<'m>, function: Function<'m>) -> Self {

@@ -5,8 +5,8 @@
 //!
 //! **Invariant behind every `unsafe` block**: a handle (`Module<'m>`, `Value<'m>`, `Block<'m>`, ..) is only made from
 //! pointers that LLVM gave us for a module that is alive throughout `'m`, on the thread that owns its context; handles
-//! whose type promises more (`Instruction`, `Function`) are only made where LLVM said so. The one operation that frees
-//! what handles may point to is `Function::ways_out` (it turns calls into invokes); its doc says so, and it comes last.
+//! whose type promises more (`Instruction`, `Function`) are only made where LLVM said so. The operations that free
+//! what handles may point to are `Function::ways_out` (it turns calls into invokes) and `Instruction::give_way_to`; their docs say so, and they come last.
 
 /// Calls LLVM with live handles; the one form in which readers and builders here are unsafe.
 macro_rules! llvm {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use inkwell::context::Context;
 use inkwell::llvm_sys::prelude::{LLVMContextRef, LLVMModuleRef, LLVMValueRef};
-use inkwell::llvm_sys::{analysis, core, error, target, transforms::pass_builder};
+use inkwell::llvm_sys::{analysis, core, error, ir_reader, linker, target, transforms::pass_builder};
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module as Owned;
 
@@ -186,9 +186,45 @@ impl<'m> Module<'m> {
         llvm!(core::LLVMSetInitializer(global.raw, value.raw));
     }
 
+    /// A fresh private variable of 32 bits, zeroed.
+    pub(crate) fn private_word(self) -> Value<'m> {
+        let ty = self.integer(32);
+        let global = Value::new(llvm!(core::LLVMAddGlobal(self.raw, ty.raw, c"".as_ptr())));
+        llvm!(core::LLVMSetLinkage(global.raw, inkwell::llvm_sys::LLVMLinkage::LLVMPrivateLinkage));
+        self.define(global, self.zero(ty));
+        global
+    }
+
+    /// Adds what a text of ours in LLVM's assembly language declares and defines.
+    pub(crate) fn link_text(self, text: &str) -> Result<(), PassError> {
+        let failed = || PassError::Internal { what: "a text of LLVM's assembly language does not link".to_owned() };
+        // SAFETY: the range is readable, and LLVM copies it.
+        let buffer = unsafe { core::LLVMCreateMemoryBufferWithMemoryRangeCopy(text.as_ptr().cast(), text.len(), c"inline.ll".as_ptr()) };
+        let (mut read, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let refused = llvm!(ir_reader::LLVMParseIRInContext2(self.context, buffer, &raw mut read, &raw mut message)) != 0;
+        // SAFETY: made above, not consumed, used no more.
+        unsafe { core::LLVMDisposeMemoryBuffer(buffer) };
+        if !message.is_null() {
+            // SAFETY: LLVM allocated the message for us; used no more.
+            unsafe { core::LLVMDisposeMessage(message) };
+        }
+        if refused {
+            return Err(failed());
+        }
+        llvm!(core::LLVMSetDataLayout(read, core::LLVMGetDataLayoutStr(self.raw)));
+        llvm!(core::LLVMSetTarget(read, core::LLVMGetTarget(self.raw)));
+        // Takes what was read over.
+        if llvm!(linker::LLVMLinkModules2(self.raw, read)) != 0 { Err(failed()) } else { Ok(()) }
+    }
+
     /// Aligns a global variable.
     pub(crate) fn align(self, global: Value<'m>, bytes: u32) {
         llvm!(core::LLVMSetAlignment(global.raw, bytes));
+    }
+
+    /// Hides a function from other modules.
+    pub(crate) fn make_internal(self, function: Function<'m>) {
+        llvm!(core::LLVMSetLinkage(function.raw, inkwell::llvm_sys::LLVMLinkage::LLVMInternalLinkage));
     }
 
     /// Makes a global variable private and constant.

@@ -288,6 +288,14 @@ impl<'m> Instruction<'m> {
         Type::new(llvm!(core::LLVMGetCalledFunctionType(self.raw)))
     }
 
+    /// Puts a value in the place of this instruction, which is removed: **handles of it are dead afterwards**.
+    pub(crate) fn give_way_to(self, value: Value<'m>) {
+        if llvm!(core::LLVMGetTypeKind(self.value().ty().raw)) != LLVMTypeKind::LLVMVoidTypeKind {
+            llvm!(core::LLVMReplaceAllUsesWith(self.raw, value.raw));
+        }
+        llvm!(core::LLVMInstructionEraseFromParent(self.raw));
+    }
+
     /// An argument of a call.
     pub(crate) fn argument(self, index: u8) -> Option<Value<'m>> {
         let count = llvm!(core::LLVMGetNumArgOperands(self.raw));

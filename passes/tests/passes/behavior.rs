@@ -97,6 +97,14 @@ void __atomfix_record_end(void *t) { (void)t; if (--open_accesses) DIE("end with
 static volatile char sink;
 void __atomfix_record_range(void *a, u64 n, u32 kind, u64 site) {
   (void)kind; (void)site; if (n == ~0ul) n = strlen(a) + 1; for (u64 i = 0; i < n; i++) sink = ((volatile char *)a)[i]; events++; }
+#define SLOW __attribute__((preserve_most))
+unsigned __atomfix_record_window = 1; __thread unsigned short __atomfix_record_entries; __thread u64 __atomfix_record_caller;
+SLOW void __atomfix_slow_enter(void *f, u64 k, void *met) { (void)met; __atomfix_record_enter(f, k); }
+SLOW void __atomfix_slow_leave(void *f) { __atomfix_record_leave(f); }
+SLOW void __atomfix_slow_call(void *f, u64 s, void *met) { (void)met; __atomfix_record_call(f, s); }
+SLOW void *__atomfix_slow_begin(void *a, u32 size, u32 kind, u64 site, void *met) { (void)met; return __atomfix_record_begin(a, size, kind, site); }
+SLOW void __atomfix_slow_end(void *t) { __atomfix_record_end(t); }
+SLOW void __atomfix_slow_range(void *a, u64 n, u32 kind, u64 site, void *met) { (void)met; __atomfix_record_range(a, n, kind, site); }
 void __atomfix_gate_access(void *a, u32 size, u32 kind, u64 site) { (void)kind; (void)site; if (!a || !size) DIE("no address\n"); events++; }
 void __atomfix_gate_compare(void *a, u32 size, u64 expected, u64 site) {
   (void)expected; (void)site; if (!a || !size || size > 8) DIE("no address\n"); events++; }
@@ -180,10 +188,12 @@ fn a_program_with_exceptions_behaves_the_same_under_every_transformation() {
         compile(folder, "table", &lock_table(&plan).expect("a table"), back);
         for (plan, hooks) in [
             (None, Some(Hooks::Record)),
+            (None, Some(Hooks::RecordInline)),
             (None, Some(Hooks::Gate)),
             (Some(&plan), None),
             (Some(&plan), Some(Hooks::Gate)),
             (Some(&plan), Some(Hooks::Record)),
+            (Some(&plan), Some(Hooks::RecordInline)),
         ] {
             let done = transform(&original, &Transform { plan, hooks }).expect("transforms");
             compile(folder, "changed", &done.bitcode, back);

@@ -3,7 +3,7 @@
 //! A file of `tests/passes/rules` names its runs in comments (`//` or `;`):
 //!
 //! - `COMPILE: FLAGS`: compiler flags (once, optional);
-//! - `RUN: WHAT PREFIX`: `extract`, `record`, `gate`, `plan`, `plan+gate`, `plan+record`, and the prefix of its checks;
+//! - `RUN: WHAT PREFIX`: `extract`, `record`, `inline`, `gate`, `plan`, `plan+gate`, `plan+record`, and the prefix of its checks;
 //! - `PLAN: lock0 FUNCTION PLACE: ACTION`, in the plan's own words.
 //!
 //! An `extract` run checks the listing of the model, any other the textual IR.
@@ -54,6 +54,7 @@ fn check(folder: &Path, file: &str, text: &str, bitcode: &[u8], what: &str, pref
         let plan = what.starts_with("plan").then(|| plan(text, bitcode));
         let hooks = match what {
             "record" | "plan+record" => Some(Hooks::Record),
+            "inline" => Some(Hooks::RecordInline),
             "gate" | "plan+gate" => Some(Hooks::Gate),
             "plan" => None,
             other => panic!("RUN: {other}?"),

@@ -1,10 +1,13 @@
-//! The hooks of `model::abi` that instrumented code calls. Those that need their caller's stack pointer pass it on in the next
-//! free argument register.
+//! The hooks of `model::abi` that instrumented code calls, and the slow ways that it takes where the short ways through them
+//! (`passes`, `inline.ll`) stand in the code itself. Those that need their caller's stack pointer pass it on in the next free argument
+//! register.
+//!
+//! A slow way keeps all general registers but `r11` (LLVM's `preserve_mostcc`), and is told where the place's own word is.
 
 use core::arch::global_asm;
 use core::ffi::c_void;
 use core::mem::offset_of;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use model::abi::LENGTH_STRING;
 use model::ids::{FunctionKey, SiteKey};
@@ -12,108 +15,135 @@ use model::pair::Rw;
 
 use crate::change::{Before, LONGEST};
 use crate::frame::StackAddress;
-use crate::pace::{KEYS, Pace};
+use crate::pace::{Clock, Pace};
 use crate::process::{Local, PACE, current, exiting, with, with_at};
 use crate::recorder::Recorder;
 use crate::shadow::{Address, Public};
+use crate::sys;
 use crate::thread::Thread;
 
-// In a pause a hook does nothing but see whether its key was met before. `{window}` is odd while recording.
 global_asm!(
-    ".globl __atomfix_record_enter, __atomfix_record_leave, __atomfix_record_call, __atomfix_record_begin, __atomfix_record_end",
-    ".type __atomfix_record_enter,@function",
-    "__atomfix_record_enter:",
-    "lea rdx, [rsp + 8]",
-    "test byte ptr [rip + {pace} + {window}], 1",
-    "jnz {enter}",
-    "mov eax, esi",
-    "and eax, {last_key}",
-    "mov ecx, eax",
-    "shr ecx, 5",
-    "lea r9, [rip + {pace} + {keys}]",
-    "mov ecx, dword ptr [r9 + 4*rcx]",
-    "bt ecx, eax",
-    "jnc {enter}",
-    "mov rax, qword ptr [rip + __atomfix_record_thread@GOTTPOFF]",
-    "mov rax, qword ptr fs:[rax]",
-    "test rax, rax",
-    "jz {enter}",
-    "inc word ptr [rax + {waited}]",
-    "jz {enter}",
+    // What the short ways compare their words with.
+    ".globl __atomfix_record_window",
+    ".hidden __atomfix_record_window",
+    ".set __atomfix_record_window, {pace}",
+    // A function that keeps the general registers but `r11`, which is the caller's stack pointer to what is called with nine words
+    // pushed; `rax` is kept by those that give no result.
+    ".macro atomfix_keep register",
+    "push \\register",
+    ".cfi_adjust_cfa_offset 8",
+    ".endm",
+    ".macro atomfix_back register",
+    "pop \\register",
+    ".cfi_adjust_cfa_offset -8",
+    ".endm",
+    ".macro atomfix_slow name stack target",
+    ".globl \\name",
+    ".type \\name,@function",
+    "\\name:",
+    ".cfi_startproc",
+    "lea r11, [rsp + 8]",
+    ".irp register, rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11",
+    "atomfix_keep \\register",
+    ".endr",
+    "mov \\stack, r11",
+    "call \\target",
+    ".irp register, r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax",
+    "atomfix_back \\register",
+    ".endr",
     "ret",
-    ".type __atomfix_record_leave,@function",
-    "__atomfix_record_leave:",
-    "lea rsi, [rsp + 8]",
-    "test byte ptr [rip + {pace} + {window}], 1",
-    "jnz {leave}",
+    ".cfi_endproc",
+    ".size \\name, . - \\name",
+    ".endm",
+    "atomfix_slow __atomfix_slow_enter rcx {enter}",
+    "atomfix_slow __atomfix_slow_leave rsi {leave}",
+    "atomfix_slow __atomfix_slow_call rcx {call}",
+    "atomfix_slow __atomfix_slow_end rsi {end}",
+    "atomfix_slow __atomfix_slow_range r9 {range}",
+    ".globl __atomfix_slow_begin",
+    ".type __atomfix_slow_begin,@function",
+    "__atomfix_slow_begin:",
+    ".cfi_startproc",
+    "lea r11, [rsp + 8]",
+    ".irp register, rcx, rdx, rsi, rdi, r8, r9, r10",
+    "atomfix_keep \\register",
+    ".endr",
+    "mov r9, r11",
+    "call {begin}",
+    ".irp register, r10, r9, r8, rdi, rsi, rdx, rcx",
+    "atomfix_back \\register",
+    ".endr",
     "ret",
-    ".type __atomfix_record_call,@function",
-    "__atomfix_record_call:",
-    "lea rdx, [rsp + 8]",
-    "test byte ptr [rip + {pace} + {window}], 1",
-    "jnz {call}",
-    "mov eax, esi",
-    "and eax, {last_key}",
-    "mov ecx, eax",
-    "shr ecx, 5",
-    "lea r9, [rip + {pace} + {keys}]",
-    "mov ecx, dword ptr [r9 + 4*rcx]",
-    "bt ecx, eax",
-    "jnc {call}",
-    "mov rax, qword ptr [rip + __atomfix_record_thread@GOTTPOFF]",
-    "mov rax, qword ptr fs:[rax]",
-    "test rax, rax",
-    "jz {call}",
-    "mov qword ptr [rax + {last_call}], rsi",
-    "ret",
-    ".type __atomfix_record_begin,@function",
-    "__atomfix_record_begin:",
-    "lea r8, [rsp + 8]",
-    "test byte ptr [rip + {pace} + {window}], 1",
-    "jnz {begin}",
-    "mov eax, ecx",
-    "and eax, {last_key}",
-    "mov r9d, eax",
-    "shr r9d, 5",
-    "lea r10, [rip + {pace} + {keys}]",
-    "mov r9d, dword ptr [r10 + 4*r9]",
-    "bt r9d, eax",
-    "jnc {begin}",
-    "xor eax, eax",
-    "ret",
-    ".type __atomfix_record_end,@function",
-    "__atomfix_record_end:",
-    "test rdi, rdi",
-    "jnz {end}",
-    "ret",
+    ".cfi_endproc",
+    ".size __atomfix_slow_begin, . - __atomfix_slow_begin",
+    // The hooks themselves, called by code without short ways: all its places share one word, which is never looked at.
+    ".macro atomfix_hook name word stack target",
+    ".globl \\name",
+    ".type \\name,@function",
+    "\\name:",
+    "lea \\stack, [rsp + 8]",
+    "lea \\word, [rip + {nowhere}]",
+    "jmp \\target",
+    ".size \\name, . - \\name",
+    ".endm",
+    "atomfix_hook __atomfix_record_enter rdx rcx {counted_enter}",
+    "atomfix_hook __atomfix_record_leave rdx rsi {leave}",
+    "atomfix_hook __atomfix_record_call rdx rcx {caller}",
+    "atomfix_hook __atomfix_record_begin r8 r9 {begin}",
+    "atomfix_hook __atomfix_record_end rdx rsi {given_end}",
+    "atomfix_hook __atomfix_record_range r8 r9 {range}",
     pace = sym PACE,
-    window = const offset_of!(Pace, window),
-    keys = const offset_of!(Pace, keys),
-    last_key = const KEYS - 1,
-    waited = const offset_of!(Public, waited),
-    last_call = const offset_of!(Public, last_call),
+    nowhere = sym NOWHERE,
     enter = sym enter,
+    counted_enter = sym counted_enter,
     leave = sym leave,
     call = sym call,
+    caller = sym caller,
     begin = sym begin,
     end = sym end,
+    given_end = sym given_end,
+    range = sym range,
 );
 
-const _: () = assert!(offset_of!(Local, public) == 0);
+const _: () = assert!(offset_of!(Pace, window) == 0);
 
-extern "C" fn enter(frame: usize, function: u64, stack: usize) {
+/// The word of places that have none.
+static NOWHERE: AtomicU32 = AtomicU32::new(0);
+
+/// The pause in which a place was last found to be nothing new.
+type Met<'a> = &'a AtomicU32;
+
+extern "C" fn enter(frame: usize, function: u64, met: Met<'_>, stack: usize) {
     let stack = StackAddress(stack);
-    recording(function, stack, |recorder, thread, _| recorder.enter(thread, StackAddress(frame), FunctionKey(function), stack));
+    recording(function, met, stack, |recorder, thread, _| recorder.enter(thread, StackAddress(frame), FunctionKey(function), stack));
+}
+
+extern "C" fn counted_enter(frame: usize, function: u64, met: Met<'_>, stack: usize) {
+    sys::set_entries_word(sys::entries_word().wrapping_add(1));
+    enter(frame, function, met, stack);
+}
+
+/// The recorder and this thread, unless recording pauses and this key is nothing new.
+#[inline]
+fn awake(key: u64, met: Met<'_>) -> Option<(&'static Recorder, &'static Local)> {
+    let (recorder, local) = current()?;
+    let window = recorder.pace.window();
+    if !window.is_open() {
+        let clock = if sys::entries_word() == 0 { Clock::Look } else { Clock::Ignore };
+        if !recorder.pace.wakes(key, clock) {
+            met.store(window.0, Ordering::Relaxed);
+            return None;
+        }
+    }
+    Some((recorder, local))
 }
 
 /// Does something unless recording pauses and this key is nothing new.
 #[inline]
-fn recording(key: u64, stack: StackAddress, act: impl FnOnce(&'static Recorder, &mut Thread, &'static Public)) {
-    let Some((recorder, local)) = current() else { return };
-    if !recorder.pace.window().is_open() && !recorder.pace.wakes(key, &local.public.waited) {
-        return;
+fn recording(key: u64, met: Met<'_>, stack: StackAddress, act: impl FnOnce(&'static Recorder, &mut Thread, &'static Public)) {
+    if let Some((recorder, local)) = awake(key, met) {
+        with_at(recorder, local, stack, |thread| act(recorder, thread, &local.public));
     }
-    with_at(recorder, local, stack, |thread| act(recorder, thread, &local.public));
 }
 
 extern "C" fn leave(frame: usize, stack: usize) {
@@ -124,14 +154,15 @@ extern "C" fn leave(frame: usize, stack: usize) {
     }
 }
 
-extern "C" fn call(frame: usize, site: u64, stack: usize) {
+extern "C" fn call(frame: usize, site: u64, met: Met<'_>, stack: usize) {
     let stack = StackAddress(stack);
-    let Some((recorder, local)) = current() else { return };
+    recording(site, met, stack, |recorder, thread, _| recorder.call(thread, StackAddress(frame), SiteKey(site), stack));
+}
+
+extern "C" fn caller(frame: usize, site: u64, met: Met<'_>, stack: usize) {
     // Through pauses too: it is where an allocation comes from.
-    local.public.last_call.store(site, Ordering::Relaxed);
-    if recorder.pace.window().is_open() || recorder.pace.wakes(site, &local.public.waited) {
-        with_at(recorder, local, stack, |thread| recorder.call(thread, StackAddress(frame), SiteKey(site), stack));
-    }
+    sys::set_caller_word(site);
+    call(frame, site, met, stack);
 }
 
 fn rw(kind: u32) -> Rw {
@@ -142,12 +173,9 @@ fn rw(kind: u32) -> Rw {
     }
 }
 
-extern "C" fn begin(address: usize, size: u32, kind: u32, site: u64, stack: usize) -> *const c_void {
+extern "C" fn begin(address: usize, size: u32, kind: u32, site: u64, met: Met<'_>, stack: usize) -> *const c_void {
     let stack = StackAddress(stack);
-    let Some((recorder, local)) = current() else { return core::ptr::null() };
-    if !recorder.pace.window().is_open() && !recorder.pace.wakes(site, &local.public.waited) {
-        return core::ptr::null();
-    }
+    let Some((recorder, local)) = awake(site, met) else { return core::ptr::null() };
     if local.enter_at(recorder, stack).is_none() {
         return core::ptr::null();
     }
@@ -182,21 +210,25 @@ extern "C" fn end() {
     }
 }
 
-/// `RECORD_RANGE`
-#[unsafe(no_mangle)]
-extern "C" fn __atomfix_record_range(address: *const u8, length: u64, kind: u32, site: u64) {
+extern "C" fn given_end(token: *const c_void) {
+    if !token.is_null() {
+        end();
+    }
+}
+
+extern "C" fn range(address: *const u8, length: u64, kind: u32, site: u64, met: Met<'_>) {
     let length = if length == LENGTH_STRING { string_length(address) } else { length };
     if address.is_null() || length == 0 {
         return;
     }
-    let Some((recorder, local)) = current() else { return };
-    if recorder.pace.window().is_open() || recorder.pace.wakes(site, &local.public.waited) {
-        let range = (Address(address.addr()), length);
-        with(|recorder, thread, public| {
-            thread.resume(recorder.pace.window());
-            recorder.range(thread, public, range, rw(kind), SiteKey(site));
-        });
+    if awake(site, met).is_none() {
+        return;
     }
+    let range = (Address(address.addr()), length);
+    with(|recorder, thread, public| {
+        thread.resume(recorder.pace.window());
+        recorder.range(thread, public, range, rw(kind), SiteKey(site));
+    });
 }
 
 fn string_length(address: *const u8) -> u64 {

@@ -7,6 +7,7 @@ use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use model::abi::ENV_RECORD;
+use model::ids::SiteKey;
 
 use crate::change::Effect;
 use crate::frame::StackAddress;
@@ -32,7 +33,7 @@ unsafe impl Zeroed for Local {}
 // SAFETY: only the thread whose word points to it gets at the cell, through `inside`, which keeps it from doing so twice.
 unsafe impl Sync for Local {}
 
-/// Whose address is the word of a thread that is not recorded. The hooks write its `waited` and `last_call` like any other's.
+/// Whose address is the word of a thread that is not recorded.
 static OFF: Public = Public::new();
 
 /// The process's windows and pauses.
@@ -58,6 +59,11 @@ struct Settings {
 }
 
 const PATH: usize = 4096;
+
+/// The site of this thread's last call, pauses included; `None` before the first.
+pub(crate) fn last_call() -> Option<SiteKey> {
+    Some(sys::caller_word()).filter(|&site| site != 0).map(SiteKey)
+}
 
 /// The recorder and this thread's state, if it is recorded.
 #[inline]

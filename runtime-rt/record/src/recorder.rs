@@ -407,9 +407,8 @@ impl Recorder {
     }
 
     /// A heap block begins a new object.
-    pub(crate) fn allocate(&self, thread: &mut Thread, public: &Public, start: Address) {
-        let caller = public.last_call.load(Ordering::Relaxed);
-        let site = if caller == 0 { None } else { self.call_site(thread, SiteKey(caller)) };
+    pub(crate) fn allocate(&self, thread: &mut Thread, caller: Option<SiteKey>, start: Address) {
+        let site = caller.and_then(|caller| self.call_site(thread, caller));
         self.shadow.add_start(start, site);
     }
 

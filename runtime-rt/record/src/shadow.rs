@@ -91,10 +91,6 @@ pub(crate) struct Public {
     pub(crate) inflight: AtomicUsize,
     /// The stack pointer where it began the access that is happening; 0 for none.
     pub(crate) accessing: AtomicUsize,
-    /// Events since the last pause began.
-    pub(crate) waited: AtomicU32,
-    /// The site of its last call; 0 before the first.
-    pub(crate) last_call: AtomicU64,
     /// Whether it is in the recorder, or between the beginning and the end of an access. A signal handler that finds it set
     /// leaves the recorder alone: the interrupted code may hold a stripe.
     pub(crate) inside: AtomicU32,
@@ -105,14 +101,7 @@ pub(crate) struct Public {
 impl Public {
     /// Of a thread that is nowhere.
     pub(crate) const fn new() -> Self {
-        Self {
-            inflight: AtomicUsize::new(0),
-            accessing: AtomicUsize::new(0),
-            waited: AtomicU32::new(0),
-            last_call: AtomicU64::new(0),
-            inside: AtomicU32::new(0),
-            history: History::new(),
-        }
+        Self { inflight: AtomicUsize::new(0), accessing: AtomicUsize::new(0), inside: AtomicU32::new(0), history: History::new() }
     }
 }
 

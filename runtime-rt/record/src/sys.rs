@@ -227,16 +227,22 @@ impl Drop for Taken<'_> {
     }
 }
 
-// One word of thread-local storage. `#[thread_local]` is not stable, and the C library's keys cost a call.
+// Words of thread-local storage: the thread's `Local`, its entries in pauses, the site of its last call. `#[thread_local]` is not stable,
+// and the C library's keys cost a call. Instrumented code uses the latter two, too.
 global_asm!(
+    ".macro atomfix_word name size",
+    ".globl \\name",
+    ".hidden \\name",
+    ".type \\name,@object",
+    ".size \\name,\\size",
+    "\\name:",
+    ".zero 8",
+    ".endm",
     ".pushsection .tbss,\"awT\",@nobits",
     ".balign 8",
-    ".globl __atomfix_record_thread",
-    ".hidden __atomfix_record_thread",
-    ".type __atomfix_record_thread,@object",
-    ".size __atomfix_record_thread,8",
-    "__atomfix_record_thread:",
-    ".zero 8",
+    "atomfix_word __atomfix_record_thread 8",
+    "atomfix_word __atomfix_record_entries 2",
+    "atomfix_word __atomfix_record_caller 8",
     ".popsection",
 );
 
@@ -257,6 +263,48 @@ pub(crate) fn set_thread_word(word: *mut u8) {
     // SAFETY: writes the thread's own word through the thread pointer.
     unsafe {
         asm!("mov {0}, qword ptr [rip + __atomfix_record_thread@GOTTPOFF]", "mov qword ptr fs:[{0}], {1}", out(reg) _,
+             in(reg) word, options(nostack, preserves_flags));
+    }
+}
+
+/// The word in which instrumented code leaves the site of each call.
+#[inline]
+pub(crate) fn caller_word() -> u64 {
+    let word;
+    // SAFETY: reads the thread's own word through the thread pointer.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + __atomfix_record_caller@GOTTPOFF]", "mov {0}, qword ptr fs:[{0}]", out(reg) word,
+             options(nostack, readonly, preserves_flags));
+    }
+    word
+}
+
+/// Sets it.
+pub(crate) fn set_caller_word(word: u64) {
+    // SAFETY: writes the thread's own word through the thread pointer.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + __atomfix_record_caller@GOTTPOFF]", "mov qword ptr fs:[{0}], {1}", out(reg) _,
+             in(reg) word, options(nostack, preserves_flags));
+    }
+}
+
+/// The thread's entries in pauses, modulo 65,536, as instrumented code counts them.
+#[inline]
+pub(crate) fn entries_word() -> u16 {
+    let word: u16;
+    // SAFETY: reads the thread's own word through the thread pointer.
+    unsafe {
+        asm!("mov {1}, qword ptr [rip + __atomfix_record_entries@GOTTPOFF]", "mov {0:x}, word ptr fs:[{1}]", out(reg) word, out(reg) _,
+             options(nostack, readonly, preserves_flags));
+    }
+    word
+}
+
+/// Sets them.
+pub(crate) fn set_entries_word(word: u16) {
+    // SAFETY: writes the thread's own word through the thread pointer.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + __atomfix_record_entries@GOTTPOFF]", "mov word ptr fs:[{0}], {1:x}", out(reg) _,
              in(reg) word, options(nostack, preserves_flags));
     }
 }

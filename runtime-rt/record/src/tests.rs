@@ -3,7 +3,6 @@
 //! A trace is a list of `THREAD EVENT ARGUMENTS`, separated by `;` or line ends. Variables and locks are names; `x.hi` is the upper
 //! half of the word `x`. A pair prints as `head tail first second ATOMICITY seen/shared {locks}`.
 
-use core::sync::atomic::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::format;
 use std::string::{String, ToString};
@@ -29,6 +28,7 @@ struct Actor {
     local: &'static Local,
     number: usize,
     depth: usize,
+    last_call: Option<SiteKey>,
 }
 
 const FRAME: usize = 0x100;
@@ -100,7 +100,7 @@ fn play(trace: &str) -> (Recording, Names) {
         let actor = actors.entry(words[0].to_string()).or_insert_with(|| {
             let local = &sys::leak::<Local>(1).expect("memory")[0];
             let thread_number = recorder.add_thread(&local.public).expect("a number");
-            let actor = Actor { local, number, depth: 0 };
+            let actor = Actor { local, number, depth: 0, last_call: None };
             local.act(|thread| {
                 thread.number = thread_number;
                 thread.stack = Region { start: actor.stack_top() - 0x8_0000, length: 0x8_0000 };
@@ -147,7 +147,7 @@ fn apply(recorder: &Recorder, actor: &mut Actor, names: &mut Names, words: &[&st
         ["vanish"] => actor.depth -= 1,
         ["call", site] => {
             let key = names.site(site);
-            public.last_call.store(key.0, Ordering::Relaxed);
+            actor.last_call = Some(key);
             actor.local.act(|thread| recorder.call(thread, actor.frame(), key, actor.stack()));
         }
         ["read", variable, site] => access(names, actor, variable, site, Rw::Read, Effect::Changed),
@@ -183,7 +183,8 @@ fn apply(recorder: &Recorder, actor: &mut Actor, names: &mut Names, words: &[&st
         }
         ["allocate", variable] => {
             let start = Address(names.address(variable));
-            actor.local.act(|thread| recorder.allocate(thread, public, start));
+            let last_call = actor.last_call;
+            actor.local.act(|thread| recorder.allocate(thread, last_call, start));
         }
         ["free", variable, length] => {
             let start = Address(names.address(variable));
@@ -490,7 +491,7 @@ fn a_forked_child_keeps_the_numbers_of_sites_and_begins_counting_anew() {
     let mut names = Names::default();
     let local = &sys::leak::<Local>(1).expect("memory")[0];
     recorder.add_thread(&local.public).expect("a number");
-    let mut actor = Actor { local, number: 0, depth: 0 };
+    let mut actor = Actor { local, number: 0, depth: 0, last_call: None };
     for event in ["enter", "read x a", "read x b"] {
         apply(&recorder, &mut actor, &mut names, &event.split(' ').collect::<Vec<_>>());
     }

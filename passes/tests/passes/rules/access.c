@@ -37,7 +37,7 @@ long bump(void) {
 // GATE-NEXT:    add
 // GATE-NEXT:    call void @__atomfix_gate_access(ptr @counter, i32 8, i32 1,
 // GATE-NEXT:    store i64
-// GATE-NOT:     record
+// GATE-NOT:     _record_
 
 // EXTRACT:      function bump f{{[0-9a-f]+$}}
 // EXTRACT-NEXT: n0 block -> n1 ; access.c:9:11

@@ -5,7 +5,7 @@
 use core::ffi::{c_int, c_void};
 
 use super::weak;
-use crate::process::with;
+use crate::process::{last_call, with};
 use crate::shadow::Address;
 
 unsafe extern "C" {
@@ -24,7 +24,7 @@ pub(super) fn block_size(start: Address) -> usize {
 
 fn begins(block: *mut c_void) -> *mut c_void {
     if !block.is_null() {
-        with(|recorder, thread, public| recorder.allocate(thread, public, Address(block.expose_provenance())));
+        with(|recorder, thread, _| recorder.allocate(thread, last_call(), Address(block.expose_provenance())));
     }
     block
 }

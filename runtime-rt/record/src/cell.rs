@@ -38,7 +38,7 @@ impl Mask {
         Self(self.0 & !other.0)
     }
 
-    fn or(self, other: Self) -> Self {
+    pub(crate) fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 

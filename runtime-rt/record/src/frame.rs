@@ -68,6 +68,9 @@ const RING: usize = 64;
 /// Activations that are followed.
 const DEPTH: usize = 1 << 13;
 
+/// Innermost activations that are looked at one by one.
+const NEAR: usize = 8;
+
 /// One activation.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
@@ -85,7 +88,18 @@ struct Frame {
 impl Frame {
     /// The last remembered call that was made before or at this serial.
     fn last_call_at(&self, serial: Serial) -> Option<&Call> {
-        let (mut low, mut high) = (self.made.saturating_sub(RING as u64), self.made);
+        let oldest = self.made.saturating_sub(RING as u64);
+        let (mut low, mut high) = (oldest, self.made);
+        // Mostly it is one of the latest: look 1, 2, 4, .. back before halving what is left.
+        let mut back = 1;
+        while high > oldest {
+            let place = self.made.saturating_sub(back).max(oldest);
+            if self.calls[slot(place)].at <= serial {
+                low = place + 1;
+                break;
+            }
+            (high, back) = (place, back * 2);
+        }
         // invariant: calls below `low` were made at or before the serial, those from `high` on after it.
         while low < high {
             let middle = low + (high - low) / 2;
@@ -95,7 +109,7 @@ impl Frame {
                 high = middle;
             }
         }
-        (low > self.made.saturating_sub(RING as u64)).then(|| &self.calls[slot(low - 1)])
+        (low > oldest).then(|| &self.calls[slot(low - 1)])
     }
 
     fn last(&mut self) -> Option<&mut Call> {
@@ -127,6 +141,8 @@ pub(crate) struct Frames {
     depth: usize,
     /// Whether there are activations beyond `DEPTH`.
     beyond: bool,
+    /// When each activation was entered, side by side: that is what is searched.
+    entries: [Serial; DEPTH],
     frames: [Frame; DEPTH],
 }
 
@@ -202,6 +218,7 @@ impl Frames {
             call.entered.get_or_insert(now);
             call.returned = None;
         }
+        self.entries[self.depth] = now;
         let frame = &mut self.frames[self.depth];
         (frame.address, frame.stack, frame.entered, frame.running, frame.made) = (address, stack, now, now, 0);
         self.depth += 1;
@@ -260,8 +277,19 @@ impl Frames {
         }
     }
 
+    /// How many of the activations, outermost first, were entered at or before a serial.
+    fn alive(&self, serial: Serial) -> usize {
+        let entries = &self.entries[..self.depth];
+        let near = entries.len().saturating_sub(NEAR);
+        // Mostly all but a few.
+        match entries[near..].iter().rposition(|&entered| entered <= serial) {
+            Some(last) => near + last + 1,
+            None => entries[..near].partition_point(|&entered| entered <= serial),
+        }
+    }
+
     fn frontier_slowly(&mut self, first: Serial) -> Result<(End, End), Drop> {
-        let alive = self.frames[..self.depth].partition_point(|frame| frame.entered <= first);
+        let alive = self.alive(first);
         let innermost = alive.checked_sub(1).filter(|_| first <= self.now()).ok_or(Drop::NoCommonActivation)?;
         let frame = &self.frames[innermost];
         let oldest = frame.made.saturating_sub(RING as u64);

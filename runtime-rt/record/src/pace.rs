@@ -1,6 +1,6 @@
 //! Pauses: where hot code shows nothing new, recording stops for a while, so that a profiling run ends in bearable time.
 //!
-//! Windows of recording and pauses alternate for the whole process. A window ends when one thread has made `QUIET` accesses
+//! Windows of recording and pauses alternate for the whole process. A window ends when one thread has made `QUIET` accesses, or in later ones `LATER`,
 //! during which no thread met a new key or pair, or weakened one. The pause lasts for `PAUSE` of the
 //! process's own time, some times what `QUIET` accesses cost to record, so programs that mostly wait hardly pause; it ends at once when
 //! any code runs that was never seen before: then a new path is recorded from its first step. Each further window without any news
@@ -16,8 +16,10 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::sys;
 
-/// Accesses of one thread without news that end a window.
+/// Accesses of one thread without news that end the first window of a process, which so sees what lies far apart, ..
 const QUIET: u32 = 1 << 17;
+/// .. and any later one.
+const LATER: u32 = 1 << 15;
 /// A pause, in nanoseconds of the processors' time: twenty times `QUIET` accesses at 110 each.
 const PAUSE: u64 = 286_000_000;
 /// How often a pause is doubled at most.
@@ -53,6 +55,8 @@ pub(crate) struct Pace {
     /// The news when the last pause began, and how many windows before it had the same.
     last_news: AtomicU32,
     streak: AtomicU32,
+    /// The number of the recording's first window.
+    first: AtomicU32,
     /// A bit for each key that was met, by its low bits: keys are hashes.
     pub(crate) keys: [AtomicU32; KEYS / 32],
 }
@@ -76,6 +80,7 @@ impl Pace {
             resume: AtomicU64::new(0),
             last_news: AtomicU32::new(0),
             streak: AtomicU32::new(0),
+            first: AtomicU32::new(1),
             keys: [const { AtomicU32::new(0) }; KEYS / 32],
         }
     }
@@ -84,7 +89,9 @@ impl Pace {
     pub(crate) fn begin(&self) {
         self.keys.iter().filter(|word| word.load(Ordering::Relaxed) != 0).for_each(|word| word.store(0, Ordering::Relaxed));
         let window = self.window.load(Ordering::Relaxed);
-        self.window.store(window.wrapping_add(1) | 1, Ordering::Relaxed);
+        let first = window.wrapping_add(1) | 1;
+        self.first.store(first, Ordering::Relaxed);
+        self.window.store(first, Ordering::Relaxed);
     }
 
     #[inline]
@@ -139,11 +146,14 @@ impl Pace {
     #[inline]
     pub(crate) fn count(&self, quiet: &mut Quiet, accesses: u32) -> bool {
         quiet.accesses += accesses;
-        quiet.accesses >= QUIET && self.pause(quiet)
+        quiet.accesses >= LATER && self.pause(quiet)
     }
 
     #[cold]
     fn pause(&self, quiet: &mut Quiet) -> bool {
+        if quiet.accesses < QUIET && self.window.load(Ordering::Relaxed) == self.first.load(Ordering::Relaxed) {
+            return false;
+        }
         quiet.accesses = 0;
         let news = self.news.load(Ordering::Relaxed);
         if news != quiet.news {
@@ -184,6 +194,8 @@ mod tests {
         assert!(!pace.wakes(1, Clock::Look), "nothing new, and the pause is not over");
         assert!(pace.wakes(2, Clock::Ignore));
         assert!(pace.window().is_open());
+        assert!(!pace.count(&mut quiet, LATER - 1));
+        assert!(pace.count(&mut quiet, 1), "later windows are shorter");
     }
 
     #[test]

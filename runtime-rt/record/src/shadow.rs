@@ -475,6 +475,13 @@ impl Slots for WordSlots<'_> {
     }
 
     fn add_shared(&self, bytes: Mask) -> Mask {
-        self.page.shared[0].get().map_or(Mask::NONE, |block| Mask(block.touched[self.word].fetch_or(bytes.0, Ordering::Relaxed) | bytes.0))
+        let Some(block) = self.page.shared[0].get() else { return Mask::NONE };
+        // The stripe's holder alone writes it, and mostly there is nothing to add.
+        let touched = &block.touched[self.word];
+        let known = Mask(touched.load(Ordering::Relaxed));
+        if known.or(bytes) != known {
+            touched.store(known.or(bytes).0, Ordering::Relaxed);
+        }
+        known.or(bytes)
     }
 }

@@ -4,8 +4,8 @@
 ; number of the last pause in which the slow way found this place to be nothing new. All that is left then is to compare the two.
 
 @__atomfix_record_window = external hidden global i32
-@__atomfix_record_entries = external hidden thread_local(initialexec) global i16
-@__atomfix_record_caller = external hidden thread_local(initialexec) global i64
+@__atomfix_record_entries = external thread_local(localexec) global i16
+@__atomfix_record_caller = external thread_local(localexec) global i64
 
 declare preserve_mostcc void @__atomfix_slow_enter(ptr, i64, ptr) #1
 declare preserve_mostcc void @__atomfix_slow_leave(ptr) #1

@@ -16,6 +16,7 @@ pub mod explain;
 pub mod variable;
 
 pub mod access;
+pub mod ends;
 pub mod program_lock;
 pub mod reach;
 pub mod summary;

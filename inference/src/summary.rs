@@ -1,10 +1,9 @@
 //! Phase 2: what a call may do, transitively, over the strongly connected components of the call graph.
 //!
 //! An indirect call may reach what points-to analysis found (`indirect`), else every function of the type that it names whose address is
-//! taken. Not handled: calls that library code makes back
-//! into the program (`qsort`'s comparison); they are taken to do nothing.
+//! taken. Not handled: calls back into the program by libraries that `points_to` knows nothing of; they are taken to do nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use model::external::{Blocking, SyncOp};
 use model::ids::{FunctionId, NodeId, VariableId};
@@ -13,6 +12,7 @@ use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
 use crate::access::Accesses;
+use crate::ends::returning;
 use crate::reach::{Reach, Slot};
 
 /// Who calls whom.
@@ -48,7 +48,7 @@ impl ComponentId {
 /// What one call of a function may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Why it may wait for another thread or a peer, if it may.
+    /// Why it may wait for another thread or a peer and then return, if it may.
     pub blocks: Option<String>,
 }
 
@@ -176,18 +176,27 @@ fn components(callees: &[BTreeMap<NodeId, Vec<FunctionId>>]) -> Vec<Vec<Function
 #[must_use]
 pub fn summaries(program: &Program, calls: &Calls) -> Vec<Summary> {
     let mut all = vec![Summary::default(); program.functions.len()];
-    for component in calls.component_ids() {
-        let members = &calls.components[component.index()];
-        let own = members.iter().find_map(|&function| {
-            let function = program.function(function);
-            let waiting = function.nodes.iter().find_map(|node| if let NodeKind::Call(call) = &node.kind { waits(call) } else { None });
-            waiting.map(|what| format!("{what} in {}", function.name))
-        });
-        let inherited =
-            || calls.component_callees(component).iter().find_map(|callee| all[calls.components[callee.index()][0].index()].blocks.clone());
-        let blocks = own.or_else(inherited);
-        for function in members {
-            all[function.index()].blocks.clone_from(&blocks);
+    let returning = returning(program, calls);
+    let mut callers: Vec<Vec<FunctionId>> = vec![Vec::new(); all.len()];
+    let mut work = VecDeque::new();
+    for (f, function) in program.functions.iter().enumerate() {
+        let id = FunctionId::new(f);
+        // What waits elsewhere, or calls what waits, does not come back.
+        for node in returning[f].iter() {
+            calls.from_node(id, node).iter().for_each(|callee| callers[callee.index()].push(id));
+            if let (NodeKind::Call(call), None) = (&function.node(node).kind, &all[f].blocks) {
+                all[f].blocks = waits(call).map(|what| format!("{what} in {}", function.name));
+            }
+        }
+        work.extend(all[f].blocks.as_ref().map(|_| id));
+    }
+    while let Some(function) = work.pop_front() {
+        let why = all[function.index()].blocks.clone();
+        for caller in &callers[function.index()] {
+            if all[caller.index()].blocks.is_none() {
+                all[caller.index()].blocks.clone_from(&why);
+                work.push_back(*caller);
+            }
         }
     }
     all

@@ -105,6 +105,39 @@ fn a_call_that_waits_deep_down_is_refused_too() {
 }
 
 #[test]
+fn a_wait_on_the_way_to_the_end_of_the_process_is_none() {
+    let with_error = |error: &str| {
+        format!(
+            "fn f
+               1: read x -> 2
+               2: call possess -> 3
+               3: write x -> 4
+               4: return
+             fn possess
+               1: - -> 2 3
+               2: call fail -> 3
+               3: return
+             fn fail
+               1: join -> 2
+               {error}
+             pair f 1 3 X"
+        )
+    };
+    let kept = &["f before 1: x acquire U", "f before 3: x acquire X", "f 3->4: x release 3"];
+    check(&with_error("2: call exit -> 3\n 3: stop"), kept);
+    check(&with_error("2: - -> 2"), kept);
+    check(&with_error("2: icall void(i32) -> 3\n 3: call exit -> 4\n 4: stop"), kept);
+    let fails_by = "fn give_up\n 1: call abort -> 2\n 2: stop\n";
+    check(&format!("{}\n{fails_by}", with_error("2: call give_up -> 3\n 3: return")), kept);
+    let why = "its region may wait for another thread or a peer: pthread_join in fail";
+    check_refused(&with_error("2: return"), why);
+    check_refused(&with_error("2: - -> 3 4\n 3: call exit -> 4\n 4: return"), why);
+    check_refused(&with_error("2: call __cxa_throw -> 3\n 3: stop"), why);
+    check_refused(&with_error("2: call _ZN3log5writeEv -> 3\n 3: call exit -> 4\n 4: stop"), why);
+    check_refused(&with_error("2: stop"), why);
+}
+
+#[test]
 fn a_loop_that_waits_for_the_variable_is_not_held_around() {
     let why = "it would be held around a loop that only reads the variable, or only retries an atomic update, and may wait for it";
     let writer = "fn g\n 1: write x -> 2\n 2: return\n";

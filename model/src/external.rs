@@ -278,6 +278,35 @@ pub fn is_quick(name: &str) -> bool {
     lookup(name).is_some() || QUICK.binary_search(&name).is_ok() || LIBRARY.iter().any(|prefix| name.starts_with(prefix))
 }
 
+/// Whether an external function ends the process: what follows it never runs.
+#[must_use]
+pub fn ends_the_process(name: &str) -> bool {
+    const ENDING: [&str; 14] = [
+        "_Exit",
+        "__assert_fail",
+        "__assert_perror_fail",
+        "__fortify_fail",
+        "__stack_chk_fail",
+        "_exit",
+        "abort",
+        "err",
+        "errx",
+        "exit",
+        "quick_exit",
+        "verr",
+        "verrx",
+        "_ZSt9terminatev",
+    ];
+    ENDING.contains(&name)
+}
+
+/// Whether an external function may throw an exception of C++: as those of C++ may, by their names, and those that do nothing else.
+#[must_use]
+pub fn may_throw(name: &str) -> bool {
+    const THROWING: [&str; 3] = ["__cxa_rethrow", "__cxa_throw", "_Unwind_"];
+    !ends_the_process(name) && (name.starts_with("_Z") || THROWING.iter().any(|prefix| name.starts_with(prefix)))
+}
+
 /// What we know of the external function of this name.
 #[must_use]
 pub fn lookup(name: &str) -> Option<&'static External> {

@@ -12,6 +12,7 @@ use model::program::{Call, Callee, Function, Node, NodeKind, Place, Program};
 
 use super::components::components;
 use super::machine::AllOperations;
+use super::ways_out::WaysOut;
 
 /// A lock of either kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +30,7 @@ pub struct Name(pub u32);
 /// What one function may do when called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
-    /// Wait for another thread or a peer.
+    /// Wait for another thread or a peer, and then return.
     pub waits: bool,
     /// Return with these held.
     pub leaves: BTreeMap<Name, Mode>,
@@ -47,6 +48,7 @@ pub struct Effects {
     names: Vec<Place>,
     /// The functions that take a lock themselves, at most how strongly.
     takers: BTreeMap<AnyLock, BTreeMap<usize, Mode>>,
+    ways_out: WaysOut,
 }
 
 /// The program's locks that may be held when control arrives at a node.
@@ -63,7 +65,7 @@ impl Effects {
             callees.iter().for_each(|&callee| callers[callee].push(caller));
         }
         let of = vec![Effect::default(); called.len()];
-        let mut effects = Self { of, targets, callers, names: names(program), takers: BTreeMap::new() };
+        let mut effects = Self { of, targets, callers, names: names(program), takers: BTreeMap::new(), ways_out: WaysOut::new(program) };
         effects.takers = effects.own_takers(program, operations);
         let component = components(&called);
         let mut order: Vec<usize> = (0..called.len()).collect();
@@ -73,6 +75,7 @@ impl Effects {
             loop {
                 let mut stable = true;
                 for &f in group {
+                    stable &= !effects.ways_out.look(f, &program.functions[f], &effects.targets[f]);
                     let now = effects.once(f, &program.functions[f]);
                     stable &= now == effects.of[f];
                     effects.of[f] = now;
@@ -156,7 +159,8 @@ impl Effects {
     fn once(&self, f: usize, function: &Function) -> Effect {
         let mut effect = self.of[f].clone();
         let nodes = function.nodes.iter().enumerate();
-        effect.waits |= nodes.into_iter().any(|(n, node)| self.may_wait(f, NodeId::new(n), node));
+        effect.waits |=
+            nodes.map(|(n, node)| (NodeId::new(n), node)).any(|(n, node)| self.may_wait(f, n, node) && self.ways_out.leads_out(f, n));
         self.program_holds_into(f, function, &mut effect);
         effect
     }

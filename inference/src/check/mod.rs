@@ -11,5 +11,6 @@ pub mod order;
 pub mod scene;
 
 mod verdict;
+mod ways_out;
 
 pub use verdict::{Verdict, check, judge};

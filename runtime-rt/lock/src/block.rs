@@ -22,7 +22,8 @@ use crate::protocol::graph::{Fate, fate};
 use crate::protocol::hold::Origin;
 use crate::protocol::leave::{Keep, disown};
 use crate::protocol::lock::{Attempt, Cause, Lock, Me, Obstacle, Obstructor, Request, obstructors, tenure};
-use crate::protocol::wait::{Order, Patience, Stamp, Turn, Waiting, relax};
+use crate::protocol::thread::LOOKING;
+use crate::protocol::wait::{self, Order, Patience, Stamp, Turn, Waiting};
 use crate::protocol::word::{FAIR, OFF, WAITERS};
 use crate::revoke::revoke;
 use crate::sys;
@@ -60,8 +61,7 @@ pub fn acquire(me: Me, lock: &Lock, mode: Mode, origin: Origin) {
     let turn = if order == Order::Bound { Turn::After(stamp) } else { Turn::Passes };
     let waiting = Waiting { lock: lock.address(), mode, order, stamp, patience: Patience::Fresh };
     park(me, lock, Request { mode, origin, turn }, waiting);
-    me.domain.waiting(me.slot()).store(0, Ordering::SeqCst);
-    relax(me, lock);
+    wait::end(me, lock);
 }
 
 /// Tries for a short while. How long is the average of what was enough lately, as in glibc's adaptive mutex.
@@ -97,7 +97,7 @@ fn park(me: Me, lock: &Lock, mut request: Request, mut waiting: Waiting) {
     let mut obstacle = Obstacle::Holders;
     watch(me, lock, request.mode, &mut watches);
     loop {
-        let seen = me.thread.park.load(Ordering::SeqCst);
+        me.thread.park.store(LOOKING, Ordering::SeqCst);
         shown.store(waiting.pack(), Ordering::SeqCst);
         let flags = if waiting.patience == Patience::Overdue { WAITERS | FAIR } else { WAITERS };
         lock.set(flags);
@@ -116,7 +116,7 @@ fn park(me: Me, lock: &Lock, mut request: Request, mut waiting: Waiting) {
             // interrupt everybody each time that somebody parks.
             (0..DRAIN).for_each(|_| core::hint::spin_loop());
         }
-        sys::futex::wait(&me.thread.park, seen, MOMENT);
+        sys::futex::wait(&me.thread.park, LOOKING, MOMENT);
         let interval = options::inspection();
         let time = now();
         if time.since(began) >= MOMENT {

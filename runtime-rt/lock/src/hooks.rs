@@ -8,7 +8,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 
 use crate::block;
 use crate::process;
-use crate::protocol::enter::{attempt, enter, take_open};
+use crate::protocol::enter::{attempt, enter, reader_may_stay, take_open};
 use crate::protocol::hold::{Bits, Frame, Origin, Place, View};
 use crate::protocol::leave::{Keep, disown, drop_tenure, give_back, leave, tell, weaken};
 use crate::protocol::lock::{Attempt, Cause, Lock, Me, Request, mine, tenure};
@@ -40,7 +40,7 @@ pub unsafe extern "C" fn __atomfix_acquire(lock: &'static Lock, mode: u32, label
         compiler_fence(Ordering::SeqCst);
         me.thread.is_favored_by(lock.word())
     } else {
-        return if bits.is_read() { acquire(lock, mode, label, frame) } else { acquire_open(lock, mode, label, frame) };
+        return if bits.is_read() { acquire_reading(lock, mode, label, frame) } else { acquire_open(lock, mode, label, frame) };
     };
     if !entered {
         acquire_otherwise(lock, mode, label, frame);
@@ -70,6 +70,19 @@ pub unsafe extern "C" fn __atomfix_release(lock: &'static Lock, label: u32, fram
 fn is_silent(me: Me, lock: &Lock, mode: Bits) -> bool {
     let word = lock.word();
     mode.is_read() && word.is_unwatched() || me.thread.is_favored_by(word)
+}
+
+/// An idle thread reads a lock that bars nobody from that, but is not `LIGHT`: an entry and a fence.
+#[inline(never)]
+extern "C" fn acquire_reading(lock: &'static Lock, mode: u32, label: u32, frame: usize) {
+    let Some(me) = process::me() else { return };
+    if !lock.word().welcomes_readers() {
+        return acquire(lock, mode, label, frame);
+    }
+    me.thread.publish_only(lock, Bits::passed(mode), Origin { label, frame: Frame(frame) });
+    if !reader_may_stay(me, lock) {
+        acquire_otherwise(lock, mode, label, frame);
+    }
 }
 
 /// An idle thread takes U or X of a lock that nobody has: one compare-and-swap.

@@ -13,7 +13,7 @@ use crate::protocol::domain::{Domain, MAX_THREADS};
 use crate::protocol::hold::Slot;
 use crate::protocol::leave::drop_tenure;
 use crate::protocol::lock::{Lock, Me};
-use crate::protocol::thread::Thread;
+use crate::protocol::thread::{TOLD, Thread};
 use crate::sys;
 use crate::sys::membarrier::Support;
 use crate::tls;
@@ -37,8 +37,9 @@ pub static DOMAIN: Domain = Domain {
 static KEY: AtomicU32 = AtomicU32::new(0);
 
 fn unpark(thread: &Thread) {
-    thread.park.fetch_add(1, Ordering::SeqCst);
-    sys::futex::wake(&thread.park);
+    if thread.park.swap(TOLD, Ordering::SeqCst) != TOLD {
+        sys::futex::wake(&thread.park);
+    }
 }
 
 /// This thread, if it has a record.

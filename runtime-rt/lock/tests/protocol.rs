@@ -11,8 +11,8 @@ use atomfix_rt_lock::protocol::graph::Needed;
 use atomfix_rt_lock::protocol::hold::{Frame, Origin, Slot};
 use atomfix_rt_lock::protocol::leave::{drop_tenure, leave, weaken};
 use atomfix_rt_lock::protocol::lock::{Attempt, Lock, Me, Request, tenure};
-use atomfix_rt_lock::protocol::thread::Thread;
-use atomfix_rt_lock::protocol::wait::{Order, Patience, Stamp, Turn, Waiting};
+use atomfix_rt_lock::protocol::thread::{LOOKING, TOLD, Thread};
+use atomfix_rt_lock::protocol::wait::{self, Order, Patience, Stamp, Turn, Waiting};
 use atomfix_rt_lock::protocol::word::{LIGHT, READERS, WAITERS, Word};
 use loom::cell::UnsafeCell;
 use model::pair::Mode::{self, R, U, X};
@@ -46,7 +46,7 @@ fn world() -> World {
         asymmetric: || true,
         now: || 0,
         unpark: |thread| {
-            thread.park.fetch_add(1, Ordering::SeqCst);
+            thread.park.store(TOLD, Ordering::SeqCst);
         },
         needed: |_, _, _| Needed::Unknown,
     };
@@ -88,10 +88,14 @@ impl World {
     }
 }
 
-/// Explores `body(world, slot)` in as many threads as there are bodies.
+/// Explores `body(world, slot)` in as many threads as there are bodies, with up to two preemptions.
 fn explore<const N: usize>(prepare: fn(World), bodies: [fn(World, u16); N]) {
+    explore_within(2, prepare, bodies);
+}
+
+fn explore_within<const N: usize>(preemptions: usize, prepare: fn(World), bodies: [fn(World, u16); N]) {
     let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(2);
+    model.preemption_bound = Some(preemptions);
     model.max_branches = 20_000;
     model.check(move || {
         let world = world();
@@ -231,9 +235,9 @@ fn a_nested_hold_survives_the_end_of_a_bias() {
 fn a_parked_waiter_is_always_woken() {
     fn waits(w: World, s: u16, mode: Mode) {
         let me = w.me(s);
-        let waiting = Waiting { lock: w.lock.address(), mode, order: Order::Bound, stamp: Stamp(0), patience: Patience::Fresh };
+        let waiting = Waiting { lock: w.lock.address(), mode, order: Order::Bound, stamp: Stamp(u32::from(s)), patience: Patience::Fresh };
         loop {
-            let seen = me.thread.park.load(Ordering::SeqCst);
+            me.thread.park.store(LOOKING, Ordering::SeqCst);
             w.domain.waiting(Slot(s)).store(waiting.pack(), Ordering::SeqCst);
             w.lock.set(WAITERS);
             loom::sync::atomic::fence(Ordering::SeqCst);
@@ -241,11 +245,11 @@ fn a_parked_waiter_is_always_woken() {
                 break;
             }
             // The futex: a wake-up that never comes makes loom run out of branches.
-            while me.thread.park.load(Ordering::SeqCst) == seen {
+            while me.thread.park.load(Ordering::SeqCst) == LOOKING {
                 loom::thread::yield_now();
             }
         }
-        w.domain.waiting(Slot(s)).store(0, Ordering::SeqCst);
+        wait::end(me, w.lock);
         w.touch(mode);
         w.leave(s);
     }
@@ -255,6 +259,11 @@ fn a_parked_waiter_is_always_woken() {
     explore(biased, [|w, s| w.region(s, X), |w, s| waits(w, s, R)]);
     // Of two readers that leave at once, neither may leave the wake-up to the other.
     explore(nothing, [|w, s| w.region(s, R), |w, s| w.region(s, R), |w, s| waits(w, s, X)]);
+    // Of two waiters one may be left to the other, which wakes it when it leaves.
+    explore(nothing, [|w, s| w.region(s, X), |w, s| waits(w, s, X), |w, s| waits(w, s, X)]);
+    // For want of time with one preemption.
+    explore_within(1, nothing, [|w, s| w.region(s, X), |w, s| waits(w, s, R), |w, s| waits(w, s, X)]);
+    explore_within(1, nothing, [|w, s| w.region(s, R), |w, s| waits(w, s, R), |w, s| waits(w, s, X)]);
 }
 
 #[test]

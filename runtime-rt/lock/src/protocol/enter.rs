@@ -120,7 +120,7 @@ fn enter_biased(me: Me, lock: &Lock, request: Request, place: Place) -> Attempt 
 
 #[inline(always)]
 fn enter_reading(me: Me, lock: &Lock, word: Word, request: Request, place: Place) -> Attempt {
-    if (word.bars_readers() || word.has(FAIR))
+    if !word.welcomes_readers()
         && let Some(obstacle) = keeps_out(me, lock, word, request)
     {
         return Attempt::Wait(obstacle);
@@ -150,7 +150,7 @@ fn keeps_out(me: Me, lock: &Lock, word: Word, request: Request) -> Option<Obstac
 
 /// Whether an entry that was just published is a read hold.
 #[inline(always)]
-fn reader_may_stay(me: Me, lock: &Lock) -> bool {
+pub fn reader_may_stay(me: Me, lock: &Lock) -> bool {
     compiler_fence(Ordering::SeqCst);
     let mut word = lock.word();
     if !word.has(LIGHT) {

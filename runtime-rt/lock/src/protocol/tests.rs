@@ -17,7 +17,7 @@ use super::graph::{Blocked, Fate, Needed, fate};
 use super::hold::{Frame, Origin, Slot};
 use super::leave::{leave, weaken};
 use super::lock::{Attempt, Lock, Me, Obstacle, Request, holders, tenure};
-use super::thread::Thread;
+use super::thread::{TOLD, Thread};
 use super::wait::{Order, Patience, Stamp, Turn, Waiting};
 use super::word::{FAIR, READERS, WAITERS, Word};
 
@@ -40,7 +40,7 @@ fn domain() -> &'static Domain {
         asymmetric: || true,
         now: || 0,
         unpark: |thread| {
-            thread.park.fetch_add(1, Ordering::Relaxed);
+            thread.park.store(TOLD, Ordering::Relaxed);
         },
         needed,
     }))
@@ -302,7 +302,7 @@ fn waking_goes_to_the_first_writer_or_to_the_readers_before_it() {
             step(domain, lock, line);
         }
         super::wait::wake(domain, lock);
-        (0..4).filter(|&slot| domain.thread(Slot(slot)).park.load(Ordering::Relaxed) != 0).collect::<Vec<_>>()
+        (0..4).filter(|&slot| domain.thread(Slot(slot)).park.load(Ordering::Relaxed) == TOLD).collect::<Vec<_>>()
     };
     assert_eq!(woken(&["t0 park X s2", "t1 park X s1", "t2 park R s3"]), [1]);
     assert_eq!(woken(&["t0 park R s1", "t1 park X s2", "t2 park R s3", "t3 park R s0"]), [0, 3]);

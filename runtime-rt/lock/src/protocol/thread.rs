@@ -20,6 +20,11 @@ use super::word::Word;
 pub const MAX_HOLDS: usize = if cfg!(feature = "loom") { 2 } else { 16 };
 const ALL_USED: u32 = (1 << MAX_HOLDS) - 1;
 
+/// A thread that parks, or looks once more before it does: nobody has told it to look again.
+pub const LOOKING: u32 = 0;
+/// It was told to, and has not done so yet: no need to tell it again.
+pub const TOLD: u32 = 1;
+
 /// What a thread shows of itself.
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -40,7 +45,7 @@ pub struct Thread {
     holds: [Hold; MAX_HOLDS],
     /// Its number in the kernel; 0: the record is free.
     pub tid: AtomicU32,
-    /// The futex that it parks on.
+    /// The futex that it parks on: `LOOKING` or `TOLD`.
     pub park: AtomicU32,
     /// Its `pthread_t`.
     pub handle: AtomicUsize,

@@ -139,7 +139,8 @@ pub fn is_first(me: Me, lock: &Lock, request: Request) -> bool {
 /// Wakes whom the holders no longer keep out: every waiter that holds something, and of the others the first, or all readers before
 /// the first that is none.
 ///
-/// Who is left behind will be woken by who is still inside: that thread finds `WAITERS`, unless it left just now, between this one's
+/// Who is left behind is the affair of those that were woken: they set `WAITERS` again when they look, and find it when they leave. Where
+/// nobody was woken it is who is still inside that will: that thread finds `WAITERS`, unless it left just now, between this one's
 /// looking and setting it. So this one looks again afterwards. Leaving has no fence of its own, and a thread whose store is still on its way
 /// may be seen inside and not see the flag: then the waiter's own next look, a moment later, finds it gone.
 #[cold]
@@ -148,22 +149,31 @@ pub fn wake(domain: &'static Domain, lock: &Lock) {
     // Cleared before looking: who begins to wait after the look sets it again.
     lock.unset(WAITERS);
     fence(Ordering::SeqCst);
-    if wake_some(domain, lock) != 0 {
+    if wake_some(domain, lock) == Woken::Nobody {
         lock.set(WAITERS);
         fence(Ordering::SeqCst);
         let _ = wake_some(domain, lock);
     }
 }
 
-/// One look: how many waiters were left behind.
-fn wake_some(domain: &'static Domain, lock: &Lock) -> u32 {
+/// Whom a look woke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Woken {
+    /// Somebody, or there was nobody to wake.
+    Enough,
+    /// Nobody, though there are waiters.
+    Nobody,
+}
+
+/// One look.
+fn wake_some(domain: &'static Domain, lock: &Lock) -> Woken {
     let first_writer = waiters(domain, lock)
         .filter(|(_, waiting)| waiting.order == Order::Bound && waiting.mode != Mode::R)
         .map(|(_, waiting)| waiting.stamp)
         .reduce(|first, stamp| if stamp.precedes(first) { stamp } else { first });
     let is_early_reader = |waiting: Waiting| waiting.mode == Mode::R && first_writer.is_none_or(|writer| waiting.stamp.precedes(writer));
     let readers_go = waiters(domain, lock).any(|(_, waiting)| waiting.order == Order::Bound && is_early_reader(waiting));
-    let mut left = 0_u32;
+    let (mut some, mut all) = (false, true);
     for (slot, waiting) in waiters(domain, lock) {
         let goes = match waiting.order {
             Order::Free => true,
@@ -172,15 +182,22 @@ fn wake_some(domain: &'static Domain, lock: &Lock) -> u32 {
         };
         if goes && obstructors(domain, lock, slot, waiting.mode).next().is_none() {
             (domain.unpark)(domain.thread(slot));
+            some = true;
         } else {
-            left += 1;
+            all = false;
         }
     }
-    left
+    if some || all { Woken::Enough } else { Woken::Nobody }
 }
 
-/// After a waiter got in: newcomers may overtake again if nobody else is overdue.
-pub fn relax(me: Me, lock: &Lock) {
+/// After a waiter got in: it waits no more. To wake others is its affair now: who left meanwhile may have meant to wake this one, and so
+/// nobody else. Newcomers may overtake again if nobody else is overdue.
+pub fn end(me: Me, lock: &Lock) {
+    me.domain.waiting(me.slot()).store(0, Ordering::SeqCst);
+    fence(Ordering::SeqCst);
+    if !lock.word().has(WAITERS) && waiters(me.domain, lock).next().is_some() {
+        lock.set(WAITERS);
+    }
     if lock.word().has(FAIR) && !waiters(me.domain, lock).any(|(_, waiting)| waiting.patience == Patience::Overdue) {
         lock.unset(FAIR);
     }

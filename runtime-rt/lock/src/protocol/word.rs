@@ -167,6 +167,13 @@ impl Word {
         self.0 & KIND == KIND_X || self.has(UPGRADING | BIASED | OFF)
     }
 
+    /// Whether a reader may publish its entry: none is barred, and nobody waits for long.
+    #[inline(always)]
+    #[must_use]
+    pub const fn welcomes_readers(self) -> bool {
+        !self.bars_readers() && !self.has(FAIR)
+    }
+
     /// The thread that owns kind or bias.
     #[inline(always)]
     #[must_use]

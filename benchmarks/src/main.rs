@@ -50,7 +50,8 @@ enum Command {
     PreparePbzip2,
     /// Measure what injected locks cost beside others
     Locks,
-    /// Inject random plans into kernels, pbzip2 and memcached: every run must end with a result of the original
+    /// Inject random plans into kernels, pbzip2 and memcached: every run must end with a result of the original; goes on where it was
+    /// interrupted
     Campaign {
         /// Do few runs of kernels alone
         #[arg(long)]
@@ -258,7 +259,7 @@ const SHORT_CAMPAIGN: usize = 100;
 
 fn fault_campaign(environment: &Environment, seed: u64, runs: usize, names: &[String]) -> Result<Vec<String>> {
     println!("seed {seed}\n");
-    let outcome = campaign::whole::campaign(environment, &chosen(&[])?, seed, runs, names)?;
+    let outcome = campaign::whole::campaign(environment, &chosen(&[])?, seed, runs, names, &|line| eprintln!("{line}"))?;
     print!("{}", campaign::table(&outcome.tallies));
     println!("\n{}", campaign::Causes::of(&outcome.tallies));
     if let Some(kept) = outcome.kept {

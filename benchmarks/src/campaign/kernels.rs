@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use model::report::FailureKind;
 
+use super::journal::Journal;
 use super::{Extent, LIMIT, Subject, Tally, examine};
 use crate::child::Child;
 use crate::expect::Kernel;
@@ -20,13 +21,20 @@ const EXPLORE_LIMIT: Duration = Duration::from_secs(100);
 const COMPILE_LIMIT: Duration = Duration::from_secs(60);
 
 /// Both variants of a kernel.
-pub fn kernel(atomfix: &Path, kernel: &Kernel, archive: &Path, folder: &Path, extent: &Extent) -> Result<Vec<Tally>> {
+pub fn kernel(
+    atomfix: &Path,
+    kernel: &Kernel,
+    archive: &Path,
+    folder: &Path,
+    extent: &Extent,
+    journal: &Journal<'_>,
+) -> Result<Vec<Tally>> {
     let folder = folder.join(&kernel.name);
     fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let failure = kernel.expectation.failure.as_ref().map(|failure| failure.kind);
-    let mut tallies = vec![variant(atomfix, kernel, Variant::Fixed, archive, &folder, extent)?];
+    let mut tallies = vec![variant(atomfix, kernel, Variant::Fixed, archive, &folder, extent, journal)?];
     if matches!(failure, None | Some(FailureKind::Assert)) {
-        tallies.push(variant(atomfix, kernel, Variant::Original, archive, &folder, extent)?);
+        tallies.push(variant(atomfix, kernel, Variant::Original, archive, &folder, extent, journal)?);
     }
     Ok(tallies)
 }
@@ -37,11 +45,22 @@ enum Variant {
     Fixed,
 }
 
-fn variant(atomfix: &Path, kernel: &Kernel, variant: Variant, archive: &Path, folder: &Path, extent: &Extent) -> Result<Tally> {
+fn variant(
+    atomfix: &Path,
+    kernel: &Kernel,
+    variant: Variant,
+    archive: &Path,
+    folder: &Path,
+    extent: &Extent,
+    journal: &Journal<'_>,
+) -> Result<Tally> {
     let (name, flags) = match variant {
         Variant::Original => (kernel.name.clone(), &[][..]),
         Variant::Fixed => (format!("{}.fixed", kernel.name), &["-DFIXED"][..]),
     };
+    if let Some(tally) = journal.complete(&name, extent) {
+        return Ok(tally);
+    }
     let original = compile(atomfix, &kernel.source, &folder.join(&name), flags)?;
     let arguments = &kernel.expectation.arguments.check;
     let run = |program: &Path, options: &str| Child::new(program, LIMIT).args(arguments).env("ATOMFIX_OPTIONS", options).run();
@@ -54,7 +73,7 @@ fn variant(atomfix: &Path, kernel: &Kernel, variant: Variant, archive: &Path, fo
         let wrong = || if end.timed_out() { "hangs".to_owned() } else { format!("{}: {}{}", end.status, end.stdout, end.stderr.trim()) };
         Ok((!passes_as_known && !fails_as_known).then(wrong))
     };
-    examine(&Subject { name, original, judge: &judge }, archive, folder, extent)
+    examine(&Subject { name, original, judge: &judge }, archive, folder, extent, journal)
 }
 
 /// What passing executions of an untouched build print.

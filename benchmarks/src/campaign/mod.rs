@@ -1,8 +1,9 @@
 //! The fault campaign: random plans, which nobody would apply, in real programs. Taking injected locks away is always safe and holding
 //! them only forbids schedules, so every run must end, with a result that the original has too.
 //!
-//! `random` makes plans, `kernels` and `real` say what a right result is; this file builds, runs and counts.
+//! `random` makes plans, `kernels` and `real` say what a right result is, `journal` keeps what is done; this file builds, runs and counts.
 
+pub mod journal;
 pub mod kernels;
 pub mod random;
 pub mod real;
@@ -23,6 +24,7 @@ use passes::capture::CaptureError;
 
 use crate::door::Door;
 use crate::table::Table;
+use journal::Journal;
 use random::{Random, Variables};
 
 /// The longest that one run may take. A holder may keep its lock for five seconds, and several may do so in turn.
@@ -75,15 +77,24 @@ pub struct Tally {
     pub problems: Vec<String>,
 }
 
-/// Injects random plans into a program and runs each build. What belongs to a problem is left in `folder`.
-pub fn examine(subject: &Subject<'_>, archive: &Path, folder: &Path, extent: &Extent) -> Result<Tally> {
+impl Tally {
+    /// Whether nothing is left to do; so many unplaceable plans are enough.
+    #[must_use]
+    pub fn is_complete(&self, extent: &Extent) -> bool {
+        self.plans >= extent.plans || self.unplaceable > extent.plans
+    }
+}
+
+/// Injects random plans into a program and runs each build, but for those that the journal knows. What belongs to a problem is left in
+/// `folder`.
+pub fn examine(subject: &Subject<'_>, archive: &Path, folder: &Path, extent: &Extent, journal: &Journal<'_>) -> Result<Tally> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let door = Door::open(&subject.original, archive)?;
     let variables = Variables::of(&door.program);
-    let mut tally = Tally { name: subject.name.clone(), ..Tally::default() };
+    let (first, mut tally) = journal.before(&subject.name);
     let own = fnv1a(subject.name.as_bytes());
-    for number in 0.. {
-        if tally.plans == extent.plans || tally.unplaceable > extent.plans {
+    for number in first.. {
+        if tally.is_complete(extent) {
             break;
         }
         let seed = own.wrapping_add(extent.seed.wrapping_mul(1 << 32)).wrapping_add(number);
@@ -107,6 +118,7 @@ pub fn examine(subject: &Subject<'_>, archive: &Path, folder: &Path, extent: &Ex
         } else {
             fs::write(program.with_extension("toml"), toml::to_string(&plan)?)?;
         }
+        journal.note(number + 1, &tally, extent);
     }
     Ok(tally)
 }

@@ -6,12 +6,16 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use super::journal::Journal;
 use super::{Extent, LIMIT, Subject, Tally, examine};
 use crate::child::Child;
 use crate::real::{Environment, corpus, memcached, pbzip2};
 
 /// pbzip2, packing and unpacking two megabytes in blocks of 100 kB.
-pub fn packer(environment: &Environment, archive: &Path, folder: &Path, extent: &Extent) -> Result<Tally> {
+pub fn packer(environment: &Environment, archive: &Path, folder: &Path, extent: &Extent, journal: &Journal<'_>) -> Result<Tally> {
+    if let Some(tally) = journal.complete("pbzip2", extent) {
+        return Ok(tally);
+    }
     let original = pbzip2::build(environment)?;
     let data = corpus::file(&environment.work, 2)?;
     let wanted = fs::read(&data)?;
@@ -29,12 +33,15 @@ pub fn packer(environment: &Environment, archive: &Path, folder: &Path, extent: 
         }
         Ok((fs::read(&unpacked)? != wanted).then(|| "unpacks to something else".to_owned()))
     };
-    examine(&Subject { name: "pbzip2".to_owned(), original, judge: &judge }, archive, folder, extent)
+    examine(&Subject { name: "pbzip2".to_owned(), original, judge: &judge }, archive, folder, extent, journal)
 }
 
 /// memcached with four threads, under a short load.
-pub fn server(environment: &Environment, archive: &Path, folder: &Path, extent: &Extent) -> Result<Tally> {
+pub fn server(environment: &Environment, archive: &Path, folder: &Path, extent: &Extent, journal: &Journal<'_>) -> Result<Tally> {
+    if let Some(tally) = journal.complete("memcached", extent) {
+        return Ok(tally);
+    }
     let original = memcached::build(environment, &environment.work.join("memcached"))?;
     let judge = |program: &Path, options: &str| memcached::serve_once(program, options, LIMIT);
-    examine(&Subject { name: "memcached".to_owned(), original, judge: &judge }, archive, folder, extent)
+    examine(&Subject { name: "memcached".to_owned(), original, judge: &judge }, archive, folder, extent, journal)
 }

@@ -71,6 +71,10 @@ void __atomfix_degrade(void *place, uint32_t label, void *frame) {
   (void)place, (void)label, (void)frame;
 }
 
+void __atomfix_degrade_to_update(void *place, uint32_t label, void *frame) {
+  (void)place, (void)label, (void)frame;
+}
+
 void __atomfix_unwind(void *frame) {
   for (unsigned i = used; i-- > 0;) {
     if (holds[i].frame == frame) end(&holds[i]);

@@ -4,7 +4,6 @@
 //! title = "two appenders read the same fill index"
 //! origin = "Apache httpd 25520, the index alone"
 //! verdict = "suppressed"            # or "not repairable", "benign"
-//! lost = ["s"]                      # outcomes of the FIXED variant that hardening loses; none as a rule
 //!
 //! [arguments]
 //! profile = []                      # what passing runs are profiled with
@@ -50,9 +49,6 @@ pub struct Expectation {
     pub arguments: Arguments,
     /// How the original fails.
     pub failure: Option<ExpectedFailure>,
-    /// What the FIXED variant may print and the hardened build never does: more atomicity than the bug needs.
-    #[serde(default)]
-    pub lost: Vec<String>,
 }
 
 /// The arguments of a kernel.

@@ -106,11 +106,11 @@ impl Constraints {
         self.list.push(Constraint { head: pair.head, tail: pair.tail, mode, origin: Origin::Pair, interior });
     }
 
-    /// Takes the lock for a write already where the write follows its head at once: one operation instead of two.
+    /// Takes the lock for a write already where the write follows its head at once: one operation instead of two. Not so where the head
+    /// writes: readers may see what it left.
     pub fn hasten(&mut self, writes: impl Fn(NodeId) -> bool) {
-        for constraint in self.list.iter_mut().filter(|constraint| constraint.interior.is_empty() && writes(constraint.tail)) {
-            constraint.mode = Mode::X;
-        }
+        let hasty = |constraint: &&mut Constraint| constraint.interior.is_empty() && writes(constraint.tail) && !writes(constraint.head);
+        self.list.iter_mut().filter(hasty).for_each(|constraint| constraint.mode = Mode::X);
     }
 
     /// Adds a constraint that is no pair's; `false` when it is there already.

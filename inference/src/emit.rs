@@ -90,6 +90,7 @@ fn operations_of(facts: &Facts<'_>, function: FunctionId, placement: &Placement,
         let action = match action {
             EdgeAction::Release => Action::Release(of_node[label]),
             EdgeAction::Degrade => Action::Degrade(of_node[label]),
+            EdgeAction::DegradeToUpdate => Action::DegradeToUpdate(of_node[label]),
         };
         operation(At::Edge(from, to), action, from)
     });
@@ -114,7 +115,7 @@ pub fn count(plan: &Plan) -> BTreeMap<&'static str, u64> {
             Action::Acquire(Mode::U, _) => "acquire U",
             Action::Acquire(Mode::X, _) => "acquire X",
             Action::Release(_) => "release",
-            Action::Degrade(_) => "degrade",
+            Action::Degrade(_) | Action::DegradeToUpdate(_) => "degrade",
         };
         *counts.entry(kind).or_default() += 1;
     }

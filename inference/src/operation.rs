@@ -8,7 +8,7 @@
 //! Beyond the figure:
 //! - An access outside all regions, or stronger than the region around it, gets a protection of its own, also where it never ran.
 //! - A head at which the lock is certainly held strongly enough acquires nothing and joins its constraints to the hold (`join`).
-//! - A hold from which a stronger acquisition may be reached begins in U and is never degraded, so two
+//! - A hold from which a stronger acquisition may be reached begins in U, and from X is degraded to U only, so two
 //!   upgraders never wait for each other.
 //!
 //! `optimize` says which of this can be turned off. Not here: lifting acquisitions out of loops (`lift`).
@@ -34,8 +34,19 @@ pub struct Demand<'a> {
     pub accesses: &'a BTreeMap<NodeId, Mode>,
     /// The strongest mode in which each call may acquire the lock.
     pub calls: &'a BTreeMap<NodeId, Mode>,
+    /// Who may enter while a hold that has written waits for its next write.
+    pub between_writes: BetweenWrites,
     /// What may be left out.
     pub optimizations: Optimizations,
+}
+
+/// Who may enter between two writes of a READ pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BetweenWrites {
+    /// Readers, as in passing runs.
+    Readers,
+    /// Nobody. In a correlated set a reader of one variable, seen there in passing runs, says nothing of one that reads all of them half written.
+    Nobody,
 }
 
 /// Why a node acquires.
@@ -63,6 +74,8 @@ pub enum EdgeAction {
     Release,
     /// Weakens it to R.
     Degrade,
+    /// Weakens X to U: readers get in until it is to be X again.
+    DegradeToUpdate,
 }
 
 /// The weakest and the strongest mode that a hold may have.
@@ -214,8 +227,9 @@ fn solve(demand: &Demand<'_>, decisions: &Decisions, updates: &BTreeSet<NodeId>)
         let Some(holds) = placement.running.get(&from) else { continue };
         let useful = |label: &NodeId, action: &EdgeAction| match (holds.labels.get(label), action) {
             (Some(strength), EdgeAction::Degrade) => strength.most > Mode::R,
+            (Some(strength), EdgeAction::DegradeToUpdate) => strength.most > Mode::U,
             (held, EdgeAction::Release) => held.is_some(),
-            (None, EdgeAction::Degrade) => false,
+            (None, EdgeAction::Degrade | EdgeAction::DegradeToUpdate) => false,
         };
         let kept: BTreeMap<NodeId, EdgeAction> = actions.into_iter().filter(|(label, action)| useful(label, action)).collect();
         if !kept.is_empty() {
@@ -291,7 +305,7 @@ fn obligations(demand: &Demand<'_>, decisions: &Decisions) -> BTreeMap<NodeId, O
     running
 }
 
-/// Per edge and label: release where no obligation stays, degrade where only READ ones do and nothing upgrades later.
+/// Per edge and label: release where no obligation stays, degrade where only READ ones do: to U where the hold may be upgraded later.
 fn edge_actions(
     demand: &Demand<'_>,
     decisions: &Decisions,
@@ -305,7 +319,9 @@ fn edge_actions(
                 let needed = obligations.iter().map(|id| demand.constraints.get(id)).filter(|c| c.carries(node, to)).map(|c| c.mode).max();
                 let action = match needed {
                     None => Some(EdgeAction::Release),
-                    Some(Mode::R) if !updates.contains(&label) && may_be_strong(demand, decisions) => Some(EdgeAction::Degrade),
+                    Some(Mode::R | Mode::U) if !may_be_strong(demand, decisions) => None,
+                    Some(Mode::R) if !updates.contains(&label) => Some(EdgeAction::Degrade),
+                    Some(Mode::R | Mode::U) if demand.between_writes == BetweenWrites::Readers => Some(EdgeAction::DegradeToUpdate),
                     Some(_) => None,
                 };
                 if let Some(action) = action {
@@ -363,6 +379,9 @@ fn over_edge(holds: &Holds, actions: Option<&BTreeMap<NodeId, EdgeAction>>) -> H
             Some(EdgeAction::Release) => left.none = true,
             Some(EdgeAction::Degrade) => {
                 left.labels.insert(label, Strength { least: Mode::R, most: Mode::R });
+            }
+            Some(EdgeAction::DegradeToUpdate) => {
+                left.labels.insert(label, Strength { least: strength.least.min(Mode::U), most: strength.most.min(Mode::U) });
             }
             None => {
                 left.labels.insert(label, strength);

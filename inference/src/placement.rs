@@ -12,7 +12,7 @@ use model::pair::Mode;
 use crate::admit::AdmittedPair;
 use crate::constraint::Constraints;
 use crate::flow::Flow;
-use crate::operation::{Demand, Placement, place};
+use crate::operation::{BetweenWrites, Demand, Placement, place};
 use crate::optimize::Optimizations;
 use crate::reach::{Reach, Slot};
 use crate::summary::Calls;
@@ -29,6 +29,8 @@ pub struct Placements {
     pub spots: BTreeMap<Spot, Placement>,
     /// What they may leave out.
     pub optimizations: Optimizations,
+    /// The variables that stand for correlated sets.
+    pub sets: BTreeSet<VariableId>,
 }
 
 impl Placements {
@@ -114,7 +116,9 @@ fn placed(
     let modes = calls.of_function(function).filter(|(_, callees)| covers_calls && is_strong(reach, callees, variable));
     let modes = modes.map(|(node, _)| (node, Mode::X)).collect();
     let accesses = demands.get(&spot).unwrap_or(&none);
-    let demand = Demand { flow: &flows[function.index()], constraints, accesses, calls: &modes, optimizations: placements.optimizations };
+    let between_writes = if placements.sets.contains(&variable) { BetweenWrites::Nobody } else { BetweenWrites::Readers };
+    let (flow, optimizations) = (&flows[function.index()], placements.optimizations);
+    let demand = Demand { flow, constraints, accesses, calls: &modes, between_writes, optimizations };
     let known = placements.spots.get(&spot).map(|placement| placement.updates.clone()).unwrap_or_default();
     place(&demand, &known)
 }

@@ -86,7 +86,8 @@ pub fn resolve(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, pairs: &[Admitte
     for pair in pairs {
         by_variable.entry(pair.variable).or_default().push(pair.clone());
     }
-    let placements = Placements { optimizations: config.optimizations, ..Placements::default() };
+    let sets = facts.correlated.iter().map(|correlated| correlated.variable).collect();
+    let placements = Placements { optimizations: config.optimizations, sets, ..Placements::default() };
     let mut state = State {
         facts,
         order: Order::of(order_facts, &placements),
@@ -146,7 +147,7 @@ impl State<'_> {
 
     fn degrades(&self) -> usize {
         let edges = self.placements.spots.values().flat_map(|placement| placement.edges.values());
-        edges.flat_map(BTreeMap::values).filter(|action| **action == EdgeAction::Degrade).count()
+        edges.flat_map(BTreeMap::values).filter(|action| **action != EdgeAction::Release).count()
     }
 
     /// Places the locks of some variables anew, from their pairs alone.

@@ -165,6 +165,7 @@ fn mutants(case: &Case, plan: &Plan) -> Vec<Plan> {
                         all.push(changed(Operation { action: Action::Acquire(weaker, label), ..operation.clone() }));
                     }
                 }
+                (Action::DegradeToUpdate(label), _) => all.push(changed(Operation { action: Action::Degrade(label), ..operation.clone() })),
                 (Action::Release(label), At::Edge(from, to)) => {
                     all.push(changed(Operation { action: Action::Release(Label(label.0 + 1)), ..operation.clone() }));
                     let function = case.program.functions.iter().find(|f| f.key == operation.function).expect("a known function");

@@ -84,6 +84,9 @@ pub const LOCK_ACQUIRE: Hook = hook("__atomfix_acquire", Void, &[Pointer, U32, U
 pub const LOCK_RELEASE: Hook = hook("__atomfix_release", Void, &[Pointer, U32, Pointer], &[Archive::Lock, Archive::Gate]);
 /// `degrade(lock, label, frame)`: to R, under the same condition.
 pub const LOCK_DEGRADE: Hook = hook("__atomfix_degrade", Void, &[Pointer, U32, Pointer], &[Archive::Lock, Archive::Gate]);
+/// `degrade_to_update(lock, label, frame)`: from X to U, under the same condition.
+pub const LOCK_DEGRADE_TO_UPDATE: Hook =
+    hook("__atomfix_degrade_to_update", Void, &[Pointer, U32, Pointer], &[Archive::Lock, Archive::Gate]);
 /// `unwind(frame)`: the frame is left by an exception: every hold of it ends.
 pub const LOCK_UNWIND: Hook = hook("__atomfix_unwind", Void, &[Pointer], &[Archive::Lock, Archive::Gate]);
 /// `give_up()`: the thread is about to call a function that the plan lists as one that may wait: every hold of it ends.
@@ -104,6 +107,7 @@ pub const HOOKS: &[Hook] = &[
     LOCK_ACQUIRE,
     LOCK_RELEASE,
     LOCK_DEGRADE,
+    LOCK_DEGRADE_TO_UPDATE,
     LOCK_UNWIND,
     LOCK_GIVE_UP,
 ];

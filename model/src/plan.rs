@@ -154,13 +154,15 @@ pub enum At {
     Edge(NodeId, NodeId),
 }
 
-/// What an operation does: `acquire X l3`, `release l3`, `degrade l3`.
+/// What an operation does: `acquire X l3`, `release l3`, `degrade l3`, `degrade U l3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
     /// `?release`: gives the lock up if this frame's hold comes from this label.
     Release(Label),
     /// `?degrade`: weakens it to R under the same condition.
     Degrade(Label),
+    /// Weakens X to U under the same condition: readers get in, and the hold can become exclusive again.
+    DegradeToUpdate(Label),
     /// Takes the lock, or strengthens a hold; the hold's origin becomes this label.
     Acquire(Mode, Label),
 }
@@ -179,6 +181,7 @@ impl fmt::Display for Action {
         match self {
             Self::Release(label) => write!(f, "release {label}"),
             Self::Degrade(label) => write!(f, "degrade {label}"),
+            Self::DegradeToUpdate(label) => write!(f, "degrade U {label}"),
             Self::Acquire(mode, label) => write!(f, "acquire {mode} {label}"),
         }
     }
@@ -190,7 +193,7 @@ pub struct BadPlanText(String);
 
 impl fmt::Display for BadPlanText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is not one of 'before nN', 'edge nN nN', 'acquire R|U|X lN', 'release lN', 'degrade lN'", self.0)
+        write!(f, "'{}' is not one of 'before nN', 'edge nN nN', 'acquire R|U|X lN', 'release lN', 'degrade lN', 'degrade U lN'", self.0)
     }
 }
 
@@ -224,6 +227,7 @@ impl FromStr for Action {
         match words[..] {
             ["release", l] => label(l).map(Self::Release),
             ["degrade", l] => label(l).map(Self::Degrade),
+            ["degrade", "U", l] => label(l).map(Self::DegradeToUpdate),
             ["acquire", "R", l] => label(l).map(|l| Self::Acquire(Mode::R, l)),
             ["acquire", "U", l] => label(l).map(|l| Self::Acquire(Mode::U, l)),
             ["acquire", "X", l] => label(l).map(|l| Self::Acquire(Mode::X, l)),
@@ -281,7 +285,7 @@ mod tests {
         for text in ["before n3", "edge n3 n41"] {
             assert_eq!(text.parse::<At>().expect("a place").to_string(), text);
         }
-        for text in ["acquire X l3", "acquire U l0", "release l12", "degrade l1"] {
+        for text in ["acquire X l3", "acquire U l0", "release l12", "degrade l1", "degrade U l1"] {
             assert_eq!(text.parse::<Action>().expect("an action").to_string(), text);
         }
         for text in ["", "acquire Q l3", "before 3", "edge n1", "release l1 l2"] {

@@ -86,7 +86,8 @@ fn region(function: &Function, access: NodeId, label: Label, random: &mut Random
     add(At::Before(head), Action::Acquire(mode, label));
     let behind = |node: NodeId| function.node(node).successors.iter().map(move |&to| At::Edge(node, to));
     if random.below(4) == 0 {
-        behind(anywhere(random)).for_each(|at| add(at, Action::Degrade(label)));
+        let action = if label.0.is_multiple_of(2) { Action::Degrade(label) } else { Action::DegradeToUpdate(label) };
+        behind(anywhere(random)).for_each(|at| add(at, action));
     }
     let way = random.below(4);
     if way != 0 {

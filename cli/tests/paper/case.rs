@@ -98,6 +98,7 @@ impl Case {
                     Action::Acquire(mode, _) => format!("acquire {mode}"),
                     Action::Release(label) => format!("release {}", labels[&label]),
                     Action::Degrade(label) => format!("degrade {}", labels[&label]),
+                    Action::DegradeToUpdate(label) => format!("degrade U {}", labels[&label]),
                 };
                 of_lock.push((&function.name, operation.at, format!("{} {at}: {} {action}", function.name, lock.variable)));
             }

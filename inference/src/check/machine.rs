@@ -92,7 +92,8 @@ pub fn apply(hold: Hold, action: Action) -> Hold {
         (Action::Acquire(mode, label), Some((_, held))) => Some((label, held.max(mode))),
         (Action::Release(label), Some((held, _))) if held == label => None,
         (Action::Degrade(label), Some((held, _))) if held == label => Some((held, Mode::R)),
-        (Action::Release(_) | Action::Degrade(_), unchanged) => unchanged,
+        (Action::DegradeToUpdate(label), Some((held, mode))) if held == label => Some((held, mode.min(Mode::U))),
+        (Action::Release(_) | Action::Degrade(_) | Action::DegradeToUpdate(_), unchanged) => unchanged,
     }
 }
 

@@ -106,7 +106,7 @@ impl World<'_> {
             found.extend(lock.operations.iter().filter(|o| o.function == key && o.at == at).map(|o| (l, o.action)));
         }
         // Releases, then degrades, then acquires by lock.
-        found.sort_by_key(|&(lock, action)| (matches!(action, Action::Acquire(..)), matches!(action, Action::Degrade(_)), lock));
+        found.sort_by_key(|&(lock, action)| (matches!(action, Action::Acquire(..)), !matches!(action, Action::Release(_)), lock));
         found
     }
 
@@ -262,6 +262,11 @@ fn apply(state: &mut State, t: usize, lock: usize, action: Action) -> bool {
         Action::Degrade(label) => {
             if held.is_some_and(|(of, _)| of == label) {
                 frame.holds.insert(lock, (label, Mode::R));
+            }
+        }
+        Action::DegradeToUpdate(label) => {
+            if let Some((_, mode)) = held.filter(|(of, _)| *of == label) {
+                frame.holds.insert(lock, (label, mode.min(Mode::U)));
             }
         }
     }

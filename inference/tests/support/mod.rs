@@ -255,6 +255,7 @@ pub(crate) fn operations(case: &Case, plan: &model::plan::Plan) -> Vec<String> {
                 Action::Acquire(mode, _) => format!("acquire {mode}"),
                 Action::Release(label) => format!("release {}", labels[&label]),
                 Action::Degrade(label) => format!("degrade {}", labels[&label]),
+                Action::DegradeToUpdate(label) => format!("degrade U {}", labels[&label]),
             };
             of_lock.push((name, format!("{name} {at}: {} {action}", lock.variable)));
         }

@@ -74,7 +74,7 @@ fn actions(function: &Function, lock: &Lock, at: At) -> Vec<Action> {
     let mut actions: Vec<Action> = of_place.map(|operation| operation.action).collect();
     actions.sort_by_key(|action| match action {
         Action::Release(_) => 0,
-        Action::Degrade(_) => 1,
+        Action::Degrade(_) | Action::DegradeToUpdate(_) => 1,
         Action::Acquire(..) => 2,
     });
     actions
@@ -85,5 +85,6 @@ fn perform(hold: Hold, action: Action) -> Hold {
         Action::Acquire(mode, label) => Some((label, hold.map_or(mode, |(_, held)| held.max(mode)))),
         Action::Release(label) => hold.filter(|(of, _)| *of != label),
         Action::Degrade(label) => hold.map(|(of, mode)| (of, if of == label { Mode::R } else { mode })),
+        Action::DegradeToUpdate(label) => hold.map(|(of, mode)| (of, if of == label { mode.min(Mode::U) } else { mode })),
     }
 }

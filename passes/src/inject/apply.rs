@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::abi::{LOCK_ACQUIRE, LOCK_BYTES, LOCK_DEGRADE, LOCK_GIVE_UP, LOCK_RELEASE, LOCK_TABLE};
+use model::abi::{LOCK_ACQUIRE, LOCK_BYTES, LOCK_DEGRADE, LOCK_DEGRADE_TO_UPDATE, LOCK_GIVE_UP, LOCK_RELEASE, LOCK_TABLE};
 use model::ids::{FunctionKey, LockId};
 use model::plan::{Action, At, Plan};
 
@@ -59,7 +59,7 @@ pub(crate) fn operations_of(plan: &Plan, bodies: &[Body<'_>]) -> Result<Vec<Plan
 fn turn(action: Action) -> u8 {
     match action {
         Action::Release(_) => 0,
-        Action::Degrade(_) => 1,
+        Action::Degrade(_) | Action::DegradeToUpdate(_) => 1,
         Action::Acquire(..) => 2,
     }
 }
@@ -120,6 +120,9 @@ pub(crate) fn apply<'m>(anchored: &Anchored<'m>, frame: Value<'m>, builder: &Bui
             }
             Action::Degrade(label) => {
                 builder.call(declared.hook(&LOCK_DEGRADE), &[operand, declared.u32(label.0), frame]);
+            }
+            Action::DegradeToUpdate(label) => {
+                builder.call(declared.hook(&LOCK_DEGRADE_TO_UPDATE), &[operand, declared.u32(label.0), frame]);
             }
         }
     }

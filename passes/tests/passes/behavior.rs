@@ -119,6 +119,7 @@ static void drop(int i) { holds[i] = holds[--held]; }
 void __atomfix_release(void *l, u32 label, void *f) {
   for (int i = 0; i < held; i++) if (holds[i].lock == l && holds[i].frame == f && holds[i].label == label) { drop(i); return; } }
 void __atomfix_degrade(void *l, u32 label, void *f) { (void)l; (void)label; (void)f; }
+void __atomfix_degrade_to_update(void *l, u32 label, void *f) { (void)l; (void)label; (void)f; }
 void __atomfix_unwind(void *f) { for (int i = held; i-- > 0;) if (holds[i].frame == f) drop(i); }
 __attribute__((destructor)) static void finish(void) {
   if (open_accesses) DIE("an access never ended\n"); if (held) DIE("%d locks held at the end\n", held);

@@ -1,10 +1,12 @@
-//! The doors: the five hooks of `model::abi` that hardened code calls. They keep `errno`, since nothing below them sets it.
+//! The doors: the hooks of `model::abi` that hardened code calls. They keep `errno`, since nothing below them sets it.
 //!
 //! `busy` names the lock while a hook is at work. A signal handler that finds it set has interrupted a hook, whose records may
 //! be half-written: its own acquisitions are left out (counted as `Nested`), so that it can neither spoil them nor wait for the
 //! very thread that it interrupted.
 
 use core::sync::atomic::{Ordering, compiler_fence};
+
+use model::pair::Mode;
 
 use crate::block;
 use crate::process;
@@ -212,7 +214,19 @@ fn left(lock: &'static Lock, mode: Bits) {
 pub unsafe extern "C" fn __atomfix_degrade(lock: &'static Lock, label: u32, frame: usize) {
     let Some(me) = process::me().filter(|me| !me.thread.is_busy()) else { return };
     if let Some(view) = find(me, lock, Origin { label, frame: Frame(frame) }) {
-        at_work(me, lock, || weaken(me, lock, view));
+        at_work(me, lock, || weaken(me, lock, view, Mode::R));
+    }
+}
+
+/// `model::abi::LOCK_DEGRADE_TO_UPDATE`.
+///
+/// # Safety
+/// As `__atomfix_acquire`.
+#[cfg_attr(panic = "abort", unsafe(no_mangle))]
+pub unsafe extern "C" fn __atomfix_degrade_to_update(lock: &'static Lock, label: u32, frame: usize) {
+    let Some(me) = process::me().filter(|me| !me.thread.is_busy()) else { return };
+    if let Some(view) = find(me, lock, Origin { label, frame: Frame(frame) }) {
+        at_work(me, lock, || weaken(me, lock, view, Mode::U));
     }
 }
 

@@ -175,13 +175,32 @@ fn an_upgrade_waits_for_readers_and_excludes_them() {
 }
 
 #[test]
+fn a_writer_that_lets_readers_in_for_a_while_stays_alone_with_its_writes() {
+    fn admit(w: World, s: u16) {
+        w.enter(s, X, 1);
+        w.touch(X);
+        let me = w.me(s);
+        for view in me.thread.entries() {
+            weaken(me, w.lock, view, U);
+        }
+        w.touch(R);
+        w.enter(s, X, 2);
+        w.touch(X);
+        w.leave(s);
+    }
+    explore(nothing, [admit, |w, s| w.region(s, X)]);
+    explore(nothing, [admit, |w, s| w.region(s, R)]);
+    explore(biased, [admit, |w, s| w.region(s, R)]);
+}
+
+#[test]
 fn a_degraded_writer_keeps_writers_out() {
     fn degrade(w: World, s: u16) {
         w.enter(s, X, 1);
         w.touch(X);
         let me = w.me(s);
         for view in me.thread.entries() {
-            weaken(me, w.lock, view);
+            weaken(me, w.lock, view, R);
         }
         w.touch(R);
         w.leave(s);

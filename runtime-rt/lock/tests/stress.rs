@@ -111,7 +111,7 @@ fn readers_never_see_half_a_write() {
 
 #[test]
 fn upgraded_and_degraded_holds_exclude_as_they_say() {
-    stress(|world, me, random| match random % 3 {
+    stress(|world, me, random| match random % 4 {
         0 => {
             world.enter(me, U, 1);
             world.read();
@@ -124,11 +124,23 @@ fn upgraded_and_degraded_holds_exclude_as_they_say() {
             world.enter(me, X, 1);
             world.write();
             for view in me.thread.entries() {
-                weaken(me, &world.lock, view);
+                weaken(me, &world.lock, view, R);
             }
             world.read();
             drop_tenure(me, &world.lock);
             1
+        }
+        2 => {
+            world.enter(me, X, 1);
+            world.write();
+            for view in me.thread.entries() {
+                weaken(me, &world.lock, view, U);
+            }
+            world.read();
+            world.enter(me, X, 2);
+            world.write();
+            drop_tenure(me, &world.lock);
+            2
         }
         _ => read(world, me),
     });

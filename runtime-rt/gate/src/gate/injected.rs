@@ -125,12 +125,12 @@ impl Holds {
         self.end(|hold| hold.lock == lock && hold.thread == thread && hold.frame == frame && hold.label == label)
     }
 
-    /// Weakens the frame's hold to R under the same condition.
-    pub(crate) fn degrade(&mut self, thread: ThreadId, lock: u64, label: Label, frame: u64) -> bool {
+    /// Weakens the frame's hold to R or U, if it is stronger, under the same condition.
+    pub(crate) fn degrade(&mut self, thread: ThreadId, lock: u64, label: Label, frame: u64, to: Mode) -> bool {
         let same = |hold: &&mut Hold| hold.lock == lock && hold.thread == thread && hold.frame == frame && hold.label == label;
         match self.holds.iter_mut().find(same) {
-            Some(hold) if hold.mode != Mode::R => {
-                hold.mode = Mode::R;
+            Some(hold) if hold.mode > to => {
+                hold.mode = to;
                 self.dropped.push(lock);
                 true
             }
@@ -204,8 +204,11 @@ mod tests {
     fn a_degraded_hold_lets_readers_in() {
         let mut holds = Holds::default();
         holds.acquire(hold(A, 1, 0, Mode::X));
-        holds.degrade(A, 64, Label(0), 1);
-        assert!(holds.can_acquire(B, 64, Mode::R));
+        holds.degrade(A, 64, Label(0), 1, Mode::U);
+        assert!(holds.can_acquire(B, 64, Mode::R) && !holds.can_acquire(B, 64, Mode::U));
+        holds.degrade(A, 64, Label(0), 1, Mode::R);
+        assert!(!holds.degrade(A, 64, Label(0), 1, Mode::U), "nothing is strengthened");
+        assert!(holds.can_acquire(B, 64, Mode::U));
         assert!(!holds.can_acquire(B, 64, Mode::X));
     }
 

@@ -168,7 +168,13 @@ export! {
 
     fn __atomfix_degrade(lock: u64, label: u32, frame: u64) {
         if let Some(engine) = running() {
-            engine.model.borrow_mut().let_go(engine.current(), |holds, me| holds.degrade(me, lock, Label(label), frame));
+            engine.model.borrow_mut().let_go(engine.current(), |holds, me| holds.degrade(me, lock, Label(label), frame, Mode::R));
+        }
+    }
+
+    fn __atomfix_degrade_to_update(lock: u64, label: u32, frame: u64) {
+        if let Some(engine) = running() {
+            engine.model.borrow_mut().let_go(engine.current(), |holds, me| holds.degrade(me, lock, Label(label), frame, Mode::U));
         }
     }
 

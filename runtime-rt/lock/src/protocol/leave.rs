@@ -109,10 +109,10 @@ pub fn tell(me: Me, lock: &Lock, mode: Mode, ticket: Ticket) {
     }
 }
 
-/// Weakens one entry of this thread to R.
-pub fn weaken(me: Me, lock: &Lock, view: View) {
-    if view.mode != Mode::R && view.in_force {
-        me.thread.set_mode(view.place, Mode::R);
+/// Weakens one entry of this thread to R or U, if it is stronger.
+pub fn weaken(me: Me, lock: &Lock, view: View, to: Mode) {
+    if view.mode > to && view.in_force {
+        me.thread.set_mode(view.place, to);
         compiler_fence(Ordering::SeqCst);
         settle(me, lock, view.ticket);
     }

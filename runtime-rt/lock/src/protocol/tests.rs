@@ -1,7 +1,7 @@
 //! The protocol with threads as data: scripts of operations, with what each comes to.
 //!
 //! One step a line, `#` begins a comment. `t0 X l1 f2` asks for X from label 1 in frame 2 and expects it; `… : wait` expects to be
-//! kept out, `… : queue` to be kept out by earlier waiters alone. `t0 release l1 f2`, `t0 degrade l1 f2` and `t0 unwind f2` are the
+//! kept out, `… : queue` to be kept out by earlier waiters alone. `t0 release l1 f2`, `t0 degrade l1 f2` (`admit`: to U) and `t0 unwind f2` are the
 //! other hooks, `t0 park X s3` shows a waiter that is overdue, `revoke t0` ends t0's tenure, `t0 has X` asks what is in force.
 
 use std::boxed::Box;
@@ -95,7 +95,12 @@ fn step(domain: &'static Domain, lock: &Lock, line: &str) {
         }
         (_, Some("degrade")) => {
             if let Some(view) = entry(me(0), origin(2)) {
-                weaken(me(0), lock, view);
+                weaken(me(0), lock, view, Mode::R);
+            }
+        }
+        (_, Some("admit")) => {
+            if let Some(view) = entry(me(0), origin(2)) {
+                weaken(me(0), lock, view, Mode::U);
             }
         }
         (_, Some("unwind")) => {
@@ -211,6 +216,30 @@ fn degrading_lets_readers_in_and_keeps_writers_out() {
          t1 release l1 f1
          t2 X l2 f1",
     );
+}
+
+#[test]
+fn degrading_to_update_lets_readers_in_keeps_others_out_and_can_be_taken_back() {
+    check(
+        "t0 X l1 f1
+         t0 admit l9 f1   # not its origin
+         t1 R l1 f1 : wait
+         t0 admit l1 f1
+         t0 has U
+         t1 R l1 f1
+         t2 U l1 f1 : wait
+         t2 X l1 f1 : wait
+         t0 X l2 f1 : wait   # for the reader
+         t1 release l1 f1
+         t0 X l2 f1
+         t1 R l1 f1 : wait
+         t0 admit l2 f1
+         t0 degrade l2 f1
+         t0 admit l2 f1     # strengthens nothing
+         t0 has R
+         t2 U l1 f1",
+    );
+    check("t0 X l1 f5 \n t0 X l2 f4 \n t0 admit l2 f4 \n t0 has X   # the outer one stays \n t0 release l2 f4 \n t0 has X");
 }
 
 #[test]

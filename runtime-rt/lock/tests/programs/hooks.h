@@ -24,6 +24,7 @@ extern atomfix_lock __atomfix_locks[];
 void __atomfix_acquire(void *lock, uint32_t mode, uint32_t label, void *frame);
 void __atomfix_release(void *lock, uint32_t label, void *frame);
 void __atomfix_degrade(void *lock, uint32_t label, void *frame);
+void __atomfix_degrade_to_update(void *lock, uint32_t label, void *frame);
 void __atomfix_unwind(void *frame);
 #ifdef __cplusplus
 }

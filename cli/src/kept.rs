@@ -1,8 +1,8 @@
 //! What a plan keeps, as pairs of accesses that can be looked for in schedules (atomicity safety: seed 002, theorem 2).
 //!
 //! A plan's pair is of nodes, the frontier; the profile says which accesses were seen within them. Left out: accesses that were
-//! also seen under another frontier which the plan does not keep, since schedules do not show activations; and pairs of a correlated set,
-//! whose accesses are to different memory.
+//! also seen under another frontier which the plan does not keep, since schedules do not show activations; pairs that are not kept on ways that
+//! wait; and pairs of a correlated set, whose accesses are to different memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ pub(crate) fn kept(program: &Program, evidence: &Evidence, plan: &Plan) -> Pairs
         function.nodes.get(node.index())?.site
     };
     let mut frontiers: BTreeMap<(SiteKey, SiteKey), Atomicity> = BTreeMap::new();
-    for pair in plan.locks.iter().filter(|lock| lock.enabled).flat_map(|lock| &lock.pairs) {
+    for pair in plan.locks.iter().filter(|lock| lock.enabled).flat_map(|lock| &lock.pairs).filter(|pair| pair.except.is_none()) {
         if let (Some(head), Some(tail)) = (nodes(pair.function, pair.head), nodes(pair.function, pair.tail)) {
             let known = frontiers.entry((head, tail)).or_insert(pair.atomicity);
             *known = known.meet(pair.atomicity);

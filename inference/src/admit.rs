@@ -74,8 +74,10 @@ pub struct AdmittedPair {
     pub threads: u32,
     /// In how many runs.
     pub runs: u32,
-    /// The nodes between the ends.
+    /// The nodes between the ends, on ways that do not wait.
     pub interior: Set<NodeId>,
+    /// What may wait on the other ways, if there are any.
+    pub except: Option<String>,
 }
 
 impl AdmittedPair {
@@ -213,7 +215,7 @@ fn sort_group(
         region(facts, place)
     };
     match why {
-        Ok(interior) => admission.pairs.push(AdmittedPair {
+        Ok((interior, except)) => admission.pairs.push(AdmittedPair {
             variable,
             function,
             head,
@@ -224,6 +226,7 @@ fn sort_group(
             threads: evidence.threads,
             runs: group.runs,
             interior,
+            except,
         }),
         Err(why) => admission.refused.push(refusal(facts, Some(variable), ends, evidence.seen, &why)),
     }
@@ -250,23 +253,31 @@ fn is_handed_over(facts: &Facts<'_>, variable: VariableId, accesses: &BTreeSet<S
     !facts.variables.get(variable).is_single_instance() && !accesses.iter().any(met)
 }
 
-/// The nodes between a pair's ends, or why no lock may be held over them.
-fn region(facts: &Facts<'_>, (variable, function, head, tail): Place) -> Result<Set<NodeId>, String> {
+/// The nodes between a pair's ends, or why no lock may be held over them. Where some ways between the ends may wait, the region is split:
+/// the lock is given up as soon as such a way is taken, and what may wait there is named.
+fn region(facts: &Facts<'_>, (variable, function, head, tail): Place) -> Result<(Set<NodeId>, Option<String>), String> {
+    let flow = &facts.flows[function.index()];
     let mut barred = facts.accesses.must(function, variable);
     barred.remove(head);
     barred.remove(tail);
-    let interior = facts.flows[function.index()]
-        .between(head, tail, &barred)
-        .ok_or_else(|| "no path leads from one end to the other without another access".to_owned())?;
+    let mut interior =
+        flow.between(head, tail, &barred).ok_or_else(|| "no path leads from one end to the other without another access".to_owned())?;
+    let waits = |why: String| format!("its region may wait for another thread or a peer: {why}");
+    if let Some(why) = [head, tail].into_iter().find_map(|end| blocks(facts, function, end)) {
+        return Err(waits(why));
+    }
+    let waiting: Vec<(NodeId, String)> = interior.iter().filter_map(|node| Some((node, blocks(facts, function, node)?))).collect();
+    let except = waiting.first().map(|(_, why)| why.clone());
+    if let Some(why) = &except {
+        barred.unite(&waiting.iter().map(|(node, _)| *node).collect());
+        interior = flow.between(head, tail, &barred).ok_or_else(|| waits(why.clone()))?;
+    }
     for node in [head, tail].into_iter().chain(interior.iter()) {
-        if let Some(why) = blocks(facts, function, node) {
-            return Err(format!("its region may wait for another thread or a peer: {why}"));
-        }
         if let Some(name) = unknown_code(facts, function, node) {
             return Err(format!("its region calls {name}, which was not captured and may take any time"));
         }
     }
-    Ok(interior)
+    Ok((interior, except))
 }
 
 /// The code outside the program that a node calls, if nothing is known of it: a compressor, say, which would keep all other threads

@@ -61,6 +61,7 @@ fn planned(facts: &Facts<'_>, pair: &AdmittedPair) -> PlannedPair {
         runs: pair.runs,
         from: node_text(facts, pair.function, pair.head),
         to: node_text(facts, pair.function, pair.tail),
+        except: pair.except.clone(),
     }
 }
 

@@ -50,6 +50,7 @@ fn merge(pairs: &mut Vec<AdmittedPair>) {
             kept.threads = kept.threads.max(next.threads);
             kept.runs = kept.runs.max(next.runs);
             kept.interior.unite(&next.interior);
+            kept.except = kept.except.take().or_else(|| next.except.take());
         }
         same
     });

@@ -3,6 +3,7 @@
 mod support;
 
 use inference::{Config, infer};
+use model::ids::NodeId;
 use support::{Case, infer_checked, operations, parse, place};
 
 /// Infers with the defaults; gives the lines of the plan's operations and the reasons for which pairs were refused.
@@ -83,6 +84,69 @@ fn a_region_that_waits_for_a_peer_is_refused() {
             &format!("its region may wait for another thread or a peer: {name}"),
         );
     }
+}
+
+/// x is kept from 1 to 4; a way between them may wait at 3.
+fn waiting_on_one_way(wait: &str) -> String {
+    format!(
+        "fn f
+           1: read x -> 2
+           2: - -> 3 4
+           3: {wait} -> 4
+           4: write x -> 5
+           5: return
+         fn g
+           1: sleep -> 2
+           2: return
+         pair f 1 4 X"
+    )
+}
+
+#[test]
+fn a_region_ends_where_a_way_waits_and_goes_on_along_the_others() {
+    for (wait, name) in [("wait c m", "pthread_cond_wait"), ("join", "pthread_join"), ("call g", "sleep in g")] {
+        let text = waiting_on_one_way(wait);
+        // The write is exclusive by itself where it was waited before.
+        check(&text, &["f before 1: x acquire U", "f before 4: x acquire X", "f 2->3: x release 1", "f 4->5: x release 4"]);
+        let case = parse(&text);
+        let inferred = infer(&case.program, &case.evidence, "test", &Config::default());
+        assert_eq!(inferred.plan.locks[0].pairs[0].except.as_deref(), Some(name));
+        assert!(inferred.certificate.to_string().contains(&format!("not on ways over {name}")));
+    }
+}
+
+#[test]
+fn a_loop_that_waits_ends_the_region_and_those_behind_it_begin_anew() {
+    check(
+        "fn f
+           1: read x -> 2
+           2: read y -> 3 4
+           3: wait c m -> 2
+           4: write x -> 5
+           5: read x -> 6
+           6: return
+         pair f 1 4 X
+         pair f 4 5 X",
+        &["f before 1: x acquire U", "f before 4: x acquire X", "f 2->3: x release 1", "f 5->6: x release 4"],
+    );
+}
+
+#[test]
+fn the_checker_does_not_take_a_pair_for_kept_where_it_waits_unless_the_plan_says_so() {
+    let case = parse(&waiting_on_one_way("wait c m"));
+    let inferred = infer(&case.program, &case.evidence, "test", &Config::default());
+    let verdict = |plan: &model::plan::Plan| inference::check_plan(&case.program, &case.evidence, plan);
+    assert!(verdict(&inferred.plan).checked);
+    let mut silent = inferred.plan.clone();
+    silent.locks[0].pairs[0].except = None;
+    let said: Vec<String> = verdict(&silent).wrong.into_iter().map(|finding| finding.text).collect();
+    assert!(said.iter().any(|text| text.contains("the pair n1, n4 is not covered")), "{said:?}");
+    // Nor is the lock to be held over the wait in its place.
+    let mut held = silent;
+    let over = |operation: &model::plan::Operation| matches!(operation.at, model::plan::At::Edge(NodeId(2), NodeId(3)));
+    held.locks[0].operations.retain(|operation| !over(operation));
+    let said: Vec<String> = verdict(&held).wrong.into_iter().map(|finding| finding.text).collect();
+    assert!(said.iter().any(|text| text.contains("held at n3, which may wait for another thread or a peer")), "{said:?}");
 }
 
 #[test]

@@ -165,7 +165,9 @@ impl fmt::Display for Certificate {
             for pair in &lock.pairs {
                 let (seen, near, threads, runs, confidence) = (pair.seen, pair.near, pair.threads, pair.runs, pair.confidence());
                 write!(f, "    {} {} .. {}: seen {seen}, with others near {near}, ", pair.atomicity, pair.from, pair.to)?;
-                writeln!(f, "threads {threads}, runs {runs}, confidence {confidence} %")?;
+                write!(f, "threads {threads}, runs {runs}, confidence {confidence} %")?;
+                pair.except.iter().try_for_each(|what| write!(f, "; not on ways over {what}"))?;
+                writeln!(f)?;
             }
         }
         if !self.refused.is_empty() {

@@ -101,6 +101,9 @@ pub struct PlannedPair {
     pub from: String,
     /// Source of the second end.
     pub to: String,
+    /// What may wait on some ways between the ends: on these the lock is given up, and the pair is not kept.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub except: Option<String>,
 }
 
 impl PlannedPair {
@@ -276,6 +279,7 @@ mod tests {
             runs: 1,
             from: String::new(),
             to: String::new(),
+            except: None,
         };
         assert_eq!([0, 1, 8, 98, u64::MAX].map(|near| pair(near).confidence()), [50, 66, 90, 99, 99]);
     }

@@ -257,8 +257,9 @@ fn lock_text(lock: &Lock) -> String {
         };
         let (seen, threads, runs) = (counted(pair.seen, "time"), counted(pair.threads, "thread"), counted(pair.runs, "run"));
         let (from, to, near, confidence) = (&pair.from, &pair.to, pair.near, pair.confidence());
+        let except = pair.except.as_ref().map_or_else(String::new, |what| format!("; not on ways over {what}"));
         text.push_str(&format!(
-            "    {kept} between {from} and {to}: seen {seen} by {threads} in {runs}, with others near {near}: {confidence} % sure\n"
+            "    {kept} between {from} and {to}: seen {seen} by {threads} in {runs}, with others near {near}: {confidence} % sure{except}\n"
         ));
     }
     if let Some(more @ 1..) = pairs.len().checked_sub(PAIRS_SHOWN) {
@@ -285,6 +286,7 @@ mod tests {
             runs: 1,
             from: "a.c:1 (f)".to_owned(),
             to: "a.c:2 (f)".to_owned(),
+            except: None,
         };
         let pairs = seen.iter().map(pair).collect();
         Lock { id: LockId(0), enabled: true, variable: "v".to_owned(), cost: 0, pairs, operations: Vec::new() }

@@ -6,3 +6,4 @@ mod bad_input;
 mod blocking;
 mod certificate;
 mod sandbox;
+mod split;

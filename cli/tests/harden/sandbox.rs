@@ -28,7 +28,8 @@ fn project() -> &'static TempDir {
     })
 }
 
-fn run(folder: &Path, script: &str) -> Said {
+/// Runs a shell script in a folder, in which `$ATOMFIX` is our program.
+pub(crate) fn run(folder: &Path, script: &str) -> Said {
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", LIMIT, "sh", "-c", script]).env("ATOMFIX", env!("CARGO_BIN_EXE_atomfix"));
     let Output { status, stdout, stderr } = command.current_dir(folder).stdin(Stdio::null()).output().expect("timeout is installed");

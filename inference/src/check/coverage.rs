@@ -131,7 +131,7 @@ fn at_node(frame: &Frame<'_>, at: NodeId, arriving: Hold, stronger: &mut Stronge
 }
 
 /// Whether the lock is held without a gap, strongly enough, on every path from head to tail that has neither end and no other must access
-/// in its interior.
+/// in its interior, and nothing that waits if the pair excepts that.
 fn pair_is_covered(frame: &Frame<'_>, pair: &PlannedPair, arriving: &BTreeMap<NodeId, BTreeSet<Hold>>, found: &mut Vec<Finding>) {
     let Some(need) = Mode::demanded_by(pair.atomicity) else { return };
     let part = Part::Pair(pair.function, pair.head, pair.tail);
@@ -140,7 +140,9 @@ fn pair_is_covered(frame: &Frame<'_>, pair: &PlannedPair, arriving: &BTreeMap<No
         found.push(frame.says("a pair names a node that does not exist", part));
         return;
     }
-    let inside = |node: NodeId| node != pair.head && node != pair.tail && !frame.must_access(node);
+    // A pair that says so is not kept where it waits.
+    let left = |node: NodeId| pair.except.is_some() && frame.effects.may_wait(frame.index, node, frame.function.node(node));
+    let inside = |node: NodeId| node != pair.head && node != pair.tail && !frame.must_access(node) && !left(node);
     let leads_on = leads_to(frame.function, pair.tail, inside);
     let strong = |hold: Hold| hold.is_some_and(|(_, mode)| mode >= need);
     // Where operations stand at the gap, they are to be looked at; else the pair.

@@ -43,6 +43,7 @@ pub mod order;
 
 pub mod hoist;
 pub mod lift;
+pub mod program_cycle;
 pub mod resolve;
 
 pub mod emit;

@@ -23,7 +23,7 @@ use crate::optimize::Optimizations;
 use crate::order::OrderFacts;
 use crate::placement::Placements;
 use crate::points_to::PointsTo;
-use crate::program_lock::{ProgramLockId, ProgramLocks};
+use crate::program_lock::ProgramLocks;
 use crate::resolve::resolve;
 use crate::sets::Set;
 use crate::statistics::Statistics;
@@ -140,20 +140,11 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let mut findings = findings(&facts, &admission);
     findings.extend(correlated.left);
     findings.extend(over_budget);
-    findings.extend(resolution.program_cycles.iter().map(|cycle| program_cycle(cycle, &locks, program)));
+    findings.extend(resolution.program_cycles.iter().map(|cycle| cycle.finding(&locks, program)));
     let protects: Vec<_> = resolution.order.iter().map(|&variable| variables.get(variable).places.clone()).collect();
     let (certificate, doubts) = certify(program, &mut plan, &protects);
     findings.extend(doubts);
     Inferred { plan, certificate, findings, statistics, placements: resolution.placements, variables, points_to }
-}
-
-fn program_cycle(cycle: &BTreeSet<ProgramLockId>, locks: &ProgramLocks, program: &Program) -> String {
-    let names: Vec<String> = cycle.iter().map(|&lock| program.name_of(locks.name(lock))).collect();
-    format!(
-        "the program takes {} of its own locks in more than one order, as far as their classes tell: {}; left as they are",
-        names.len(),
-        names.join(", ")
-    )
 }
 
 /// Checks a plan, and switches off the locks of which the checker is not convinced: taking one away is always safe.

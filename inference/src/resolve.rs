@@ -27,7 +27,7 @@ use crate::optimize::{Counts, Optimization, savings};
 use crate::order::{Detail, Heat, LockKey, Order, OrderFacts, OrderGraph, Rank, Spans, Tangle, rank};
 use crate::pipeline::Config;
 use crate::placement::{Placements, Spot, constraints, place_all, remove};
-use crate::program_lock::ProgramLockId;
+use crate::program_cycle::ProgramCycle;
 
 /// Deadlock-free placements, and what it took.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +47,7 @@ pub struct Resolution {
     /// How many of them were degrades.
     pub degrades_before: usize,
     /// Program locks that are taken in more than one order, cycle by cycle.
-    pub program_cycles: Vec<BTreeSet<ProgramLockId>>,
+    pub program_cycles: Vec<ProgramCycle>,
     /// Locks, injected and program ones, that may be on one cycle as far as the skeleton of the order tells; how many there are.
     pub tangled: usize,
     /// What optimizations saved.
@@ -352,16 +352,12 @@ impl State<'_> {
     }
 
     /// The program's own locks that are taken in more than one order.
-    fn program_cycles(&self, rank: &Rank) -> Vec<BTreeSet<ProgramLockId>> {
+    fn program_cycles(&self, rank: &Rank) -> Vec<ProgramCycle> {
         let all = self.order.tangles(&self.placements, Some(rank));
-        let program = |lock: LockKey| if let LockKey::Program(lock) = lock { Some(lock) } else { None };
         let cyclic: Vec<Tangle> = all.into_iter().filter(Tangle::is_cyclic).collect();
         match self.order.detail(&self.placements, Some(rank), &cyclic) {
-            Detail::Graph(graph) => {
-                graph.cycles().iter().map(|cycle| cycle.iter().filter_map(|edge| program(edge.held)).collect()).collect()
-            }
-            // As far as the skeleton tells.
-            Detail::TooMany(_) => cyclic.iter().map(|tangle| tangle.locks.iter().filter_map(|&lock| program(lock)).collect()).collect(),
+            Detail::Graph(graph) => graph.cycles().iter().map(|cycle| ProgramCycle::of(&graph, cycle)).collect(),
+            Detail::TooMany(_) => cyclic.iter().map(|tangle| ProgramCycle::of_tangle(&tangle.locks)).collect(),
         }
     }
 }

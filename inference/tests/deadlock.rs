@@ -270,3 +270,31 @@ fn locks_behind_pointers_are_told_apart_by_what_the_pointers_may_be() {
     assert_eq!(cycles(&format!("{orders} same *p other")), 0);
     assert_eq!(cycles(&format!("{orders} same *p m")), 1);
 }
+
+#[test]
+fn program_locks_in_more_than_one_order_are_told_with_where_each_is_taken() {
+    let case = parse(
+        "fn f
+          1: lock a -> 2
+          2: call h -> 3
+          3: unlock a -> 4
+          4: return
+         fn h
+          1: lock b -> 2
+          2: unlock b -> 3
+          3: return
+         fn g
+          1: lock b -> 2
+          2: lock a -> 3
+          3: unlock a -> 4
+          4: unlock b -> 5
+          5: return",
+    );
+    let findings = infer_checked(&case).findings;
+    let told: Vec<&String> = findings.iter().filter(|line| line.contains("more than one order")).collect();
+    assert_eq!(told.len(), 1, "{findings:?}");
+    assert!(
+        told[0].ends_with("a, b; left as they are; a, held from f.c:1 (f), then b at f.c:2 (f); b, held from g.c:1 (g), then a at g.c:2 (g)"),
+        "{told:?}"
+    );
+}

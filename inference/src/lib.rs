@@ -6,6 +6,7 @@
 pub mod flow;
 pub mod sets;
 
+mod origin;
 pub mod wrapper;
 
 pub mod points_to;

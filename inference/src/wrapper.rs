@@ -6,77 +6,130 @@
 //! accesses no shared memory before, so no region of its own can be held then, and calls nothing but code outside the program and functions
 //! that do nothing. Its operation becomes one of each of its calls, on the argument.
 //!
-//! Not handled: wrappers whose address is taken; guards, which keep the lock in an object between two calls (all guards of one type are one
-//! class); arguments that are elements of arrays or come out of memory, which are what points-to analysis says.
+//! The lock may also be the one whose address a field behind the parameter holds: so guards (`std::lock_guard`, `std::unique_lock`,
+//! `std::scoped_lock` of one mutex) unlock, where they end, the mutex that they were made with (`origin`). What they remember of themselves lies in
+//! a local variable of their user, and is not shared memory.
+//!
+//! Not handled: wrappers whose address is taken; guards that are moved, returned or members of objects, and guards of several mutexes, which are one
+//! class for each type; arguments that are elements of arrays or come out of memory, which are what points-to analysis says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::external::SyncOp;
-use model::ids::{NodeId, PointerId, SiteKey};
+use model::ids::{FunctionKey, NodeId, PointerId, SiteKey};
 use model::pointer::{Called, Flow};
-use model::program::{Call, Callee, Function, NodeKind, Place, Program};
+use model::program::{Call, Callee, Function, Node, NodeKind, Place, Program};
 
-/// Wrappers around wrappers are followed so far.
-const LEVELS: usize = 4;
+use crate::origin::{Fillings, Origins, Root};
 
-/// A wrapper: where it does its operation, and on which parameter, how far behind what that points to.
-#[derive(Clone, Copy, Debug)]
+/// Wrappers around wrappers are followed so far: a guard calls a mutex, which calls a function of the C library through another.
+const LEVELS: usize = 6;
+
+/// What a wrapper does, for its callers.
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Wrapper {
-    node: NodeId,
     op: SyncOp,
     parameter: usize,
+    /// The lock is not behind the parameter, but where this field behind it points to.
+    field: Option<i64>,
+    /// How far behind it lies.
     offset: i64,
+    /// Parameters that must point to local variables, since it looks at these before.
+    objects: BTreeSet<usize>,
 }
 
 /// The program with the operations of wrappers at their calls.
 #[must_use]
 pub fn unwrapped(program: &Program) -> Program {
     let mut program = program.clone();
+    let fillings = Fillings::of(&program);
     for _ in 0..LEVELS {
-        let found = wrappers(&program);
+        let found = wrappers(&program, &fillings);
         if found.is_empty() {
             break;
         }
         let arrays = arrays(&program);
         for function in &mut program.functions {
-            if let Some(own) = found.get(&function.call_name())
-                && let NodeKind::Call(call) = &mut function.nodes[own.node.index()].kind
-            {
-                call.sync = None;
+            if let Some((_, nodes)) = found.get(&function.call_name()) {
+                for node in nodes.iter().filter(|(key, _)| *key == function.key).map(|(_, node)| node.index()) {
+                    if let NodeKind::Call(call) = &mut function.nodes[node].kind {
+                        call.sync = None;
+                    }
+                }
             }
-            give_to_calls(function, &found, &arrays);
+            give_to_calls(function, &found, &fillings, &arrays);
         }
     }
     program
 }
 
+/// A wrapper, with the node of each of its bodies that does the operation: functions in headers have several.
+type Wrappers = BTreeMap<String, (Wrapper, Vec<(FunctionKey, NodeId)>)>;
+
 /// All wrappers that are only called by name, by the name that calls use.
-fn wrappers(program: &Program) -> BTreeMap<String, Wrapper> {
-    let idle = |function: &&Function| function.nodes.iter().all(|node| !matches!(node.kind, NodeKind::Access(_) | NodeKind::Call(_)));
-    let idle: BTreeSet<String> = program.functions.iter().filter(idle).map(Function::call_name).collect();
-    let mut names: BTreeMap<String, usize> = BTreeMap::new();
+fn wrappers(program: &Program, fillings: &Fillings) -> Wrappers {
+    let mut bodies: BTreeMap<String, Vec<&Function>> = BTreeMap::new();
     for function in &program.functions {
-        *names.entry(function.call_name()).or_default() += 1;
+        bodies.entry(function.call_name()).or_default().push(function);
     }
-    let defined = |name: &str| names.contains_key(name) && !idle.contains(name);
-    let mut found = BTreeMap::new();
-    for function in &program.functions {
-        let name = function.call_name();
-        if !program.taken.contains(&name)
-            && names[&name] == 1
-            && let Some(wrapper) = wrapper(function, &defined)
-        {
-            found.insert(name, wrapper);
+    let outside = |name: &str| !bodies.contains_key(name);
+    let idle: BTreeSet<&str> =
+        bodies.iter().filter(|(_, all)| all.iter().all(|body| is_idle(body, &outside))).map(|(name, _)| name.as_str()).collect();
+    let defined = |name: &str| !outside(name) && !idle.contains(name);
+    let mut found = Wrappers::new();
+    for (name, bodies) in bodies.iter().filter(|(name, _)| !program.taken.contains(*name)) {
+        let all: Option<Vec<_>> = bodies.iter().map(|body| wrapper(body, &defined, fillings).map(|found| (body.key, found))).collect();
+        let Some(all) = all.filter(|all| all.windows(2).all(|two| two[0].1.0 == two[1].1.0)) else { continue };
+        if let Some((_, (wrapper, _))) = all.first() {
+            found.insert(name.clone(), (wrapper.clone(), all.iter().map(|(key, (_, node))| (*key, *node)).collect()));
         }
     }
+    let strangers = handed_strangers(program, &found);
+    found.retain(|name, _| !strangers.contains(name));
     found
 }
 
-fn wrapper(function: &Function, defined: &impl Fn(&str) -> bool) -> Option<Wrapper> {
+/// Whether a function accesses nothing, and calls only code outside the program that does nothing to locks: such as what ends the program.
+fn is_idle(function: &Function, outside: &impl Fn(&str) -> bool) -> bool {
+    let harmless = |node: &Node| match &node.kind {
+        NodeKind::Access(_) => false,
+        NodeKind::Call(call) => {
+            matches!(&call.callee, Callee::Direct(name) if outside(name))
+                && call.sync.is_none()
+                && call.blocking.is_none()
+                && call.accesses.is_empty()
+        }
+        NodeKind::Block | NodeKind::Return | NodeKind::Stop => true,
+    };
+    function.nodes.iter().all(harmless)
+}
+
+/// Those wrappers that some caller gives objects which are not its own.
+fn handed_strangers(program: &Program, found: &Wrappers) -> BTreeSet<String> {
+    let mut strangers = BTreeSet::new();
+    for function in &program.functions {
+        let mut origins = None;
+        for flow in &function.pointers.flows {
+            let Flow::Call { callee: Called::Named(name), arguments, .. } = flow else { continue };
+            let Some((wrapper, _)) = found.get(name).filter(|(wrapper, _)| !wrapper.objects.is_empty()) else { continue };
+            let origins = origins.get_or_insert_with(|| Origins::of(function));
+            let own = |&index: &usize| {
+                let root = arguments.get(index).copied().flatten().and_then(|pointer| origins.of_pointer(pointer));
+                matches!(root, Some((Root::Local(_) | Root::Parameter(_), _)))
+            };
+            if !wrapper.objects.iter().all(own) {
+                strangers.insert(name.clone());
+            }
+        }
+    }
+    strangers
+}
+
+fn wrapper(function: &Function, defined: &impl Fn(&str) -> bool, fillings: &Fillings) -> Option<(Wrapper, NodeId)> {
     let (mut found, mut accesses) = (None, Vec::new());
     for (n, node) in function.nodes.iter().enumerate() {
         match &node.kind {
-            NodeKind::Access(_) => accesses.push(NodeId::new(n)),
+            NodeKind::Access(access) => accesses.push((NodeId::new(n), access)),
             NodeKind::Call(call) => match lock_operation(call) {
                 Some((op, place)) if found.is_none() => found = Some((NodeId::new(n), op, place)),
                 Some(_) => return None,
@@ -91,21 +144,38 @@ fn wrapper(function: &Function, defined: &impl Fn(&str) -> bool) -> Option<Wrapp
         }
     }
     let (node, op, place) = found?;
-    if reaches(function, accesses, node) {
-        return None;
+    let origins = Origins::of(function);
+    let mut objects = BTreeSet::new();
+    for (_, access) in accesses.into_iter().filter(|(at, _)| reaches(function, *at, node)) {
+        for place in access.places() {
+            let mut behind = function.pointers.behind.iter().filter(|(of, _)| of == place).map(|(_, pointer)| *pointer).peekable();
+            behind.peek()?;
+            for pointer in behind {
+                let Some((Root::Parameter(parameter), _)) = origins.of_pointer(pointer) else { return None };
+                objects.insert(parameter);
+            }
+        }
     }
     let mut behind = function.pointers.behind.iter().filter(|(of, _)| of == place).map(|(_, pointer)| *pointer);
     let pointer = behind.next().filter(|_| behind.next().is_none())?;
-    match origin(function, pointer)? {
-        (Origin::Parameter(parameter), offset) => Some(Wrapper { node, op, parameter, offset }),
-        (Origin::Symbol(_), _) => None,
-    }
+    let (value, far) = origins.through(pointer, fillings);
+    let (root, more) = origins.of_pointer(value)?;
+    let offset = far.checked_add(more)?;
+    let (parameter, field) = match root {
+        Root::Parameter(parameter) => (parameter, None),
+        Root::Loaded(from) => {
+            let (parameter, field) = origins.read_field(from, fillings)?;
+            (parameter, Some(field))
+        }
+        Root::Symbol(_) | Root::Local(_) => return None,
+    };
+    Some((Wrapper { op, parameter, field, offset, objects }, node))
 }
 
-/// Whether control gets from any of some nodes to another one.
-fn reaches(function: &Function, from: Vec<NodeId>, to: NodeId) -> bool {
-    let mut seen: BTreeSet<NodeId> = from.iter().copied().collect();
-    let mut work = from;
+/// Whether control gets from one node to another.
+fn reaches(function: &Function, from: NodeId, to: NodeId) -> bool {
+    let mut seen = BTreeSet::from([from]);
+    let mut work = vec![from];
     while let Some(node) = work.pop() {
         if node == to {
             return true;
@@ -128,67 +198,63 @@ fn lock_operation(call: &Call) -> Option<(SyncOp, &Place)> {
     places.first().filter(|_| locks).map(|place| (*op, place))
 }
 
-/// Where a pointer comes from.
-enum Origin<'a> {
-    Parameter(usize),
-    Symbol(&'a str),
-}
-
-/// The one origin of a pointer, and how far behind it is, where it is nothing but a step or several from there.
-fn origin(function: &Function, mut pointer: PointerId) -> Option<(Origin<'_>, i64)> {
-    let mut offset = 0_i64;
-    let mut left = function.pointers.flows.len() + 1;
-    while left > 0 {
-        left -= 1;
-        if pointer.0 < function.pointers.parameters {
-            return Some((Origin::Parameter(pointer.index()), offset));
-        }
-        let mut sources = function.pointers.flows.iter().filter(|flow| target(flow) == Some(pointer));
-        match (sources.next()?, sources.next()) {
-            (Flow::Symbol { name, .. }, None) => return Some((Origin::Symbol(name), offset)),
-            (Flow::Step { from, bytes, .. }, None) => {
-                offset = offset.checked_add(*bytes)?;
-                pointer = *from;
-            }
-            _ => return None,
-        }
-    }
-    None
-}
-
-/// The value that a flow makes.
-fn target(flow: &Flow) -> Option<PointerId> {
-    match flow {
-        Flow::Symbol { to, .. } | Flow::Fresh { to } | Flow::Copy { to, .. } | Flow::Step { to, .. } | Flow::Load { to, .. } => Some(*to),
-        Flow::Call { result, .. } => *result,
-        Flow::Store { .. } | Flow::CopyBytes { .. } | Flow::Return { .. } => None,
-    }
+/// The lock of a call of a wrapper, as its caller sees it.
+enum Behind {
+    /// This one.
+    Named(Place),
+    /// What this value points to.
+    Value(PointerId),
+    /// What a field behind this value points to.
+    Field(PointerId, i64),
+    /// Nobody knows.
+    Unknown,
 }
 
 /// Makes calls of wrappers do what these do.
-fn give_to_calls(function: &mut Function, wrappers: &BTreeMap<String, Wrapper>, arrays: &BTreeSet<String>) {
-    let mut given: Vec<(usize, SyncOp, Place, Option<PointerId>)> = Vec::new();
+fn give_to_calls(function: &mut Function, wrappers: &Wrappers, fillings: &Fillings, arrays: &BTreeSet<String>) {
+    let mut given: Vec<(usize, SyncOp, SiteKey, Behind)> = Vec::new();
+    let mut origins = None;
     for (n, node) in function.nodes.iter().enumerate() {
         let (NodeKind::Call(call), Some(site)) = (&node.kind, node.site) else { continue };
         let Callee::Direct(name) = &call.callee else { continue };
-        let Some(wrapper) = wrappers.get(name) else { continue };
-        let pointer = argument(function, site, name, wrapper.parameter);
-        let global = pointer.and_then(|pointer| origin(function, pointer)).and_then(|(origin, offset)| match origin {
-            Origin::Symbol(name) if arrays.contains(name) => None,
-            Origin::Symbol(name) => {
-                let offset = u64::try_from(offset.checked_add(wrapper.offset)?).ok()?;
-                Some(Place::Global { name: name.to_owned(), offset })
-            }
-            Origin::Parameter(_) => None,
-        });
-        let behind = if global.is_none() { pointer } else { None };
-        given.push((n, wrapper.op, global.unwrap_or(Place::Pointer { site }), behind));
+        let Some((wrapper, _)) = wrappers.get(name) else { continue };
+        let origins = origins.get_or_insert_with(|| Origins::of(function));
+        let behind = match (argument(function, site, name, wrapper.parameter), wrapper.field) {
+            (None, _) => Behind::Unknown,
+            (Some(pointer), None) => behind(origins, origins.through(pointer, fillings), wrapper.offset, arrays),
+            (Some(pointer), Some(field)) => match origins.field(pointer, field, fillings) {
+                Some(content) => behind(origins, content, wrapper.offset, arrays),
+                None => Behind::Field(pointer, field),
+            },
+        };
+        given.push((n, wrapper.op, site, behind));
     }
-    for (n, op, place, behind) in given {
-        function.pointers.behind.extend(behind.map(|pointer| (place.clone(), pointer)));
+    for (n, op, site, behind) in given {
+        let pointer = match behind {
+            Behind::Value(value) => Some(value),
+            Behind::Field(object, bytes) => {
+                let [at, value] = [0, 1].map(|more| PointerId(function.pointers.count + more));
+                function.pointers.count += 2;
+                function.pointers.flows.extend([Flow::Step { to: at, from: object, bytes }, Flow::Load { to: value, from: at }]);
+                Some(value)
+            }
+            Behind::Named(_) | Behind::Unknown => None,
+        };
+        let place = if let Behind::Named(place) = behind { place } else { Place::Pointer { site } };
+        function.pointers.behind.extend(pointer.map(|pointer| (place.clone(), pointer)));
         if let NodeKind::Call(call) = &mut function.nodes[n].kind {
             call.sync = Some((op, vec![place]));
         }
+    }
+}
+
+/// A lock that lies so far behind a value.
+fn behind(origins: &Origins<'_>, (value, far): (PointerId, i64), offset: i64, arrays: &BTreeSet<String>) -> Behind {
+    let Some((Root::Symbol(name), more)) = origins.of_pointer(value) else { return Behind::Value(value) };
+    let offset = far.checked_add(more).and_then(|far| u64::try_from(far.checked_add(offset)?).ok());
+    match offset.filter(|_| !arrays.contains(name)) {
+        Some(offset) => Behind::Named(Place::Global { name: name.to_owned(), offset }),
+        None => Behind::Value(value),
     }
 }
 

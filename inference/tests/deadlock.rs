@@ -294,7 +294,8 @@ fn program_locks_in_more_than_one_order_are_told_with_where_each_is_taken() {
     let told: Vec<&String> = findings.iter().filter(|line| line.contains("more than one order")).collect();
     assert_eq!(told.len(), 1, "{findings:?}");
     assert!(
-        told[0].ends_with("a, b; left as they are; a, held from f.c:1 (f), then b at f.c:2 (f); b, held from g.c:1 (g), then a at g.c:2 (g)"),
+        told[0]
+            .ends_with("a, b; left as they are; a, held from f.c:1 (f), then b at f.c:2 (f); b, held from g.c:1 (g), then a at g.c:2 (g)"),
         "{told:?}"
     );
 }

@@ -5,5 +5,6 @@
 mod bad_input;
 mod blocking;
 mod certificate;
+mod guards;
 mod sandbox;
 mod split;

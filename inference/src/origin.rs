@@ -1,0 +1,228 @@
+//! Where a pointer of a function comes from, through steps and through the fields of objects that only this function, and those it hands them
+//! to, know: local variables, and what parameters point to.
+//!
+//! A guard (`std::lock_guard`) keeps the address of its mutex in such an object between two calls. What a function stores in the objects
+//! behind its parameters is a *filling*; so the content of a field is known where it has one filling in all, and no other store.
+//!
+//! Not handled: objects that are copied or moved; objects whose address went elsewhere, since guards are not used so; flow within a function.
+
+use std::collections::BTreeMap;
+
+use model::ids::PointerId;
+use model::pointer::{Called, Flow};
+use model::program::{Function, Program};
+
+/// Calls of functions that fill objects are followed so deep.
+const LEVELS: usize = 4;
+/// Steps from a pointer to its root, at most.
+const STEPS: usize = 64;
+/// Functions with more nodes fill nothing.
+const LONGEST: usize = 64;
+
+/// Where a pointer begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Root<'a> {
+    /// What the caller passes.
+    Parameter(usize),
+    /// A global or a function.
+    Symbol(&'a str),
+    /// A local variable, or a block of memory.
+    Local(PointerId),
+    /// It was read through a pointer.
+    Loaded(PointerId),
+}
+
+/// A pointer as its root and how far behind that it is.
+pub(crate) type Origin<'a> = (Root<'a>, i64);
+
+/// A function stores, behind one of its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Filling {
+    object: usize,
+    field: i64,
+    /// The parameter that it stores and how far behind it, or something else.
+    value: Option<(usize, i64)>,
+}
+
+/// What functions store behind their parameters, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Fillings(BTreeMap<String, Vec<Filling>>);
+
+/// What is stored in a field.
+enum Content {
+    Nothing,
+    /// This value, and how far behind it.
+    One(PointerId, i64),
+    Several,
+}
+
+/// The pointers of one function by where they come from.
+#[derive(Debug)]
+pub(crate) struct Origins<'a> {
+    function: &'a Function,
+    /// The only flow that makes a value; `None` where there are several.
+    sources: BTreeMap<PointerId, Option<&'a Flow>>,
+}
+
+/// The value that a flow makes.
+fn target(flow: &Flow) -> Option<PointerId> {
+    match flow {
+        Flow::Symbol { to, .. } | Flow::Fresh { to } | Flow::Copy { to, .. } | Flow::Step { to, .. } | Flow::Load { to, .. } => Some(*to),
+        Flow::Call { result, .. } => *result,
+        Flow::Store { .. } | Flow::CopyBytes { .. } | Flow::Return { .. } => None,
+    }
+}
+
+impl<'a> Origins<'a> {
+    /// Sorts the flows of a function.
+    pub(crate) fn of(function: &'a Function) -> Self {
+        let mut sources: BTreeMap<PointerId, Option<&Flow>> = BTreeMap::new();
+        for flow in &function.pointers.flows {
+            if let Some(to) = target(flow) {
+                sources.entry(to).and_modify(|known| *known = None).or_insert(Some(flow));
+            }
+        }
+        Self { function, sources }
+    }
+
+    /// The one root of a pointer, where it is nothing but a step or several from there.
+    pub(crate) fn of_pointer(&self, mut pointer: PointerId) -> Option<Origin<'a>> {
+        let mut offset = 0_i64;
+        for _ in 0..STEPS {
+            if pointer.0 < self.function.pointers.parameters {
+                return Some((Root::Parameter(pointer.index()), offset));
+            }
+            match self.sources.get(&pointer).copied().flatten()? {
+                Flow::Symbol { name, .. } => return Some((Root::Symbol(name), offset)),
+                Flow::Fresh { .. } => return Some((Root::Local(pointer), offset)),
+                Flow::Load { from, .. } => return Some((Root::Loaded(*from), offset)),
+                Flow::Copy { from, .. } => pointer = *from,
+                Flow::Step { from, bytes, .. } => {
+                    offset = offset.checked_add(*bytes)?;
+                    pointer = *from;
+                }
+                Flow::Call { .. } | Flow::Store { .. } | Flow::CopyBytes { .. } | Flow::Return { .. } => return None,
+            }
+        }
+        None
+    }
+
+    /// The value that a pointer equals, and how far behind that it is, through fields whose content is known.
+    pub(crate) fn through(&self, pointer: PointerId, fillings: &Fillings) -> (PointerId, i64) {
+        let (mut value, mut far) = (pointer, 0_i64);
+        for _ in 0..LEVELS {
+            let Some((Root::Loaded(from), offset)) = self.of_pointer(value) else { break };
+            let Some((object @ (Root::Local(_) | Root::Parameter(_)), field)) = self.of_pointer(from) else { break };
+            let Content::One(next, further) = self.content(object, field, fillings) else { break };
+            (value, far) = (next, far.wrapping_add(offset).wrapping_add(further));
+        }
+        (value, far)
+    }
+
+    /// The field behind a parameter that a value was read from, if nothing here stores to it.
+    pub(crate) fn read_field(&self, from: PointerId, fillings: &Fillings) -> Option<(usize, i64)> {
+        let (object, field) = self.of_pointer(from)?;
+        let Root::Parameter(parameter) = object else { return None };
+        matches!(self.content(object, field, fillings), Content::Nothing).then_some((parameter, field))
+    }
+
+    /// What stands in the field of an object that a pointer points to, if it is one value: that value, and how far behind it.
+    pub(crate) fn field(&self, object: PointerId, field: i64, fillings: &Fillings) -> Option<(PointerId, i64)> {
+        let (root, at) = self.of_pointer(object).filter(|(root, _)| matches!(root, Root::Local(_) | Root::Parameter(_)))?;
+        match self.content(root, at.checked_add(field)?, fillings) {
+            Content::One(value, further) => {
+                let (value, far) = self.through(value, fillings);
+                Some((value, far.wrapping_add(further)))
+            }
+            Content::Nothing | Content::Several => None,
+        }
+    }
+
+    /// What this function stores in a field of an object of its own, or of its caller.
+    fn content(&self, object: Root<'a>, field: i64, fillings: &Fillings) -> Content {
+        let mut content = Content::Nothing;
+        let mut add = |value: Option<(PointerId, i64)>| {
+            content = match (&content, value) {
+                (Content::Nothing, Some((value, offset))) => Content::One(value, offset),
+                (Content::One(known, far), Some((value, offset))) if (*known, *far) == (value, offset) => Content::One(value, offset),
+                _ => Content::Several,
+            };
+        };
+        for flow in &self.function.pointers.flows {
+            match flow {
+                Flow::Store { at, value } if self.of_pointer(*at) == Some((object, field)) => add(Some((*value, 0))),
+                Flow::CopyBytes { to, .. } if self.of_pointer(*to).is_some_and(|(root, _)| root == object) => add(None),
+                Flow::Call { callee: Called::Named(name), arguments, .. } => {
+                    for filling in fillings.0.get(name).into_iter().flatten() {
+                        let argument = |index: usize| arguments.get(index).copied().flatten();
+                        let place = argument(filling.object).and_then(|pointer| self.of_pointer(pointer));
+                        if place.is_some_and(|(root, at)| root == object && at.checked_add(filling.field) == Some(field)) {
+                            add(filling.value.and_then(|(parameter, offset)| Some((argument(parameter)?, offset))));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        content
+    }
+
+    /// What this function stores behind its parameters.
+    fn fillings(&self, known: &Fillings) -> Vec<Filling> {
+        let parameter = |pointer: PointerId| match self.of_pointer(pointer) {
+            Some((Root::Parameter(index), offset)) => Some((index, offset)),
+            _ => None,
+        };
+        let mut found = Vec::new();
+        for flow in &self.function.pointers.flows {
+            match flow {
+                Flow::Store { at, value } => {
+                    found.extend(parameter(*at).map(|(object, field)| Filling { object, field, value: parameter(*value) }));
+                }
+                Flow::Call { callee: Called::Named(name), arguments, .. } => {
+                    let argument = |index: usize| arguments.get(index).copied().flatten().and_then(parameter);
+                    for filling in known.0.get(name).into_iter().flatten() {
+                        let Some((object, at)) = argument(filling.object) else { continue };
+                        let value =
+                            filling.value.and_then(|(index, far)| argument(index).map(|(of, offset)| (of, offset.wrapping_add(far))));
+                        found.push(Filling { object, field: at.wrapping_add(filling.field), value });
+                    }
+                }
+                _ => {}
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+impl Fillings {
+    /// Those of all short functions.
+    pub(crate) fn of(program: &Program) -> Self {
+        let short: Vec<(String, Origins<'_>)> = program
+            .functions
+            .iter()
+            .filter(|function| function.nodes.len() <= LONGEST && function.pointers.parameters > 0)
+            .map(|function| (function.call_name(), Origins::of(function)))
+            .collect();
+        let mut all = Self::default();
+        for _ in 0..LEVELS {
+            let mut next: BTreeMap<String, Vec<Filling>> = BTreeMap::new();
+            for (name, origins) in &short {
+                let found = origins.fillings(&all);
+                if !found.is_empty() {
+                    let known = next.entry(name.clone()).or_default();
+                    known.extend(found);
+                    known.sort_unstable();
+                    known.dedup();
+                }
+            }
+            if next == all.0 {
+                break;
+            }
+            all.0 = next;
+        }
+        all
+    }
+}

@@ -42,6 +42,7 @@ kernels! {
     dropped_count,
     event_kind,
     flag_pair,
+    flag_setters,
     frame_stamps,
     guarded_field,
     log_buffer,

@@ -8,9 +8,10 @@ static void *reader(void *unused) {
   while (!stop) {
     FRAME;
     ACQUIRE(0, R, 1);
-    // Leaves only when another one has entered: without an order some reader is always inside.
+    // Leaves only when another one has entered, or none has for long: without an order some reader is always inside.
     int before = __atomic_add_fetch(&turn, 1, __ATOMIC_ACQ_REL);
-    for (int i = 0; i < 2000 && __atomic_load_n(&turn, __ATOMIC_ACQUIRE) == before && !stop; i++) sched_yield();
+    double longest = now() + 0.03;
+    while (__atomic_load_n(&turn, __ATOMIC_ACQUIRE) == before && !stop && now() < longest) sched_yield();
     RELEASE(0, 1);
   }
   return unused;

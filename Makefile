@@ -23,6 +23,7 @@ test: setup
 	$(MAKE) build
 	"$(RELEASE)/atomfix-bench" kernels --short
 	"$(RELEASE)/atomfix-bench" campaign --short
+	"$(RELEASE)/atomfix-bench" random-programs --count 100 --compiled 3
 	"$(RELEASE)/atomfix-bench" real --short --rounds 1
 
 # What `make test` leaves out, since it needs more than stable Rust: the injected locks under Miri (`rustup component add miri rust-src

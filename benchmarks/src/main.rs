@@ -12,7 +12,7 @@ use benchmarks::expect::{self, Kernel};
 use benchmarks::real::outcome::Outcome;
 use benchmarks::real::{self, Environment, Length};
 use benchmarks::robust::{Earlier, Pass};
-use benchmarks::{campaign, kernel, locks, machine, robust, scale, speed, table::Table};
+use benchmarks::{agreement, campaign, kernel, locks, machine, robust, scale, speed, table::Table};
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
@@ -105,6 +105,18 @@ enum Command {
         #[arg(long, default_value_t = 1000)]
         schedules: u64,
     },
+    /// Compare what searches find in random programs, compiled, with brute force
+    RandomPrograms {
+        /// Take so many programs, as data for one compiled interpreter
+        #[arg(long, default_value_t = 10_000)]
+        count: usize,
+        /// Compile so many of them too
+        #[arg(long, default_value_t = 200)]
+        compiled: usize,
+        /// The seed of the first program
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     #[command(flatten)]
     Suites(suites::Command),
     /// Measure how many schedules a second are explored
@@ -193,6 +205,9 @@ fn run(line: &CommandLine) -> Result<Vec<String>> {
             print!("{}", real::schedules::table(&rows));
             Ok(real::schedules::problems(&rows))
         }
+        Command::RandomPrograms { count, compiled, seed } => {
+            random_programs(&atomfix, agreement::compare::Settings { seed: *seed, interpreted: *count, compiled: *compiled })
+        }
         Command::Suites(command) => suites::run(&atomfix, command),
         Command::CheckSpeed { rounds } => check_speed(&atomfix, *rounds),
     }
@@ -252,6 +267,18 @@ fn real_programs(environment: &Environment, names: &[String]) -> Result<Vec<Stri
         }
     }
     Ok(problems)
+}
+
+fn random_programs(atomfix: &Path, settings: agreement::compare::Settings) -> Result<Vec<String>> {
+    println!("seeds from {}", settings.seed);
+    let folder = tempfile::tempdir()?;
+    let comparison = agreement::compare::compare(atomfix, folder.path(), settings, &mut |so_far| {
+        if so_far.interpreted.is_multiple_of(500) {
+            eprintln!("{} programs, {} problems", so_far.interpreted, so_far.problems.len());
+        }
+    })?;
+    println!("{comparison}");
+    Ok(comparison.problems)
 }
 
 /// Runs of the short campaign.

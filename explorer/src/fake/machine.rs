@@ -59,8 +59,10 @@ struct Mutex {
 /// How a run ended. Two runs are the same outcome when these are equal.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Outcome {
-    /// All threads ended, or the process did: the variables, and the registers of each body's thread.
+    /// All threads ended: the variables, and the registers of each body's thread.
     Ended(Vec<i64>, Vec<Option<[i64; REGISTERS]>>),
+    /// A thread ended the process: likewise.
+    Exited(Vec<i64>, Vec<Option<[i64; REGISTERS]>>),
     /// An assertion failed: body and operation.
     Failed(usize, usize),
     /// Nobody can go on: where each body's thread stands, if it exists and has not ended.
@@ -351,8 +353,11 @@ impl Machine {
     pub fn outcome(&self) -> Outcome {
         let of_body = |body: usize| self.created[body].map(|thread| &self.threads[thread.index()]);
         let bodies = 0..self.created.len();
-        if self.ended || self.threads.iter().all(|thread| thread.phase == Phase::Ended) {
-            Outcome::Ended(self.variables.clone(), bodies.map(|body| of_body(body).map(|thread| thread.registers)).collect())
+        let registers = || bodies.clone().map(|body| of_body(body).map(|thread| thread.registers)).collect();
+        if self.ended {
+            Outcome::Exited(self.variables.clone(), registers())
+        } else if self.threads.iter().all(|thread| thread.phase == Phase::Ended) {
+            Outcome::Ended(self.variables.clone(), registers())
         } else {
             let stands = |thread: &Thread| (thread.phase != Phase::Ended).then_some(thread.at);
             Outcome::Deadlock(bodies.map(|body| of_body(body).and_then(stands)).collect())

@@ -1,0 +1,58 @@
+// Runs a random program that it is given as data.
+#include "operations.h"
+
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+sem_t semaphore;
+
+static void run(int body) {
+  for (int at = 0; at < lengths[body]; at++) {
+    const struct operation *o = &operations[body][at];
+    switch (o->kind) {
+    case 0: READ(o->a, o->b); break;
+    case 1: LOAD(o->a, o->b); break;
+    case 2: WRITE(o->a, o->b); break;
+    case 3: STORE(o->a, o->b); break;
+    case 4: WRITE(o->a, REGISTER(o->b) + o->c); break;
+    case 5: STORE(o->a, REGISTER(o->b) + o->c); break;
+    case 6: ADD(o->a, o->b); break;
+    case 7: SWAP(o->a, o->b, o->c, o->d); break;
+    case 8: LOCK(o->a); break;
+    case 9: TRY(o->a, o->b); break;
+    case 10: LOCK_SHARED(); break;
+    case 11: UNLOCK(o->a); break;
+    case 12: WAIT(); break;
+    case 13: WAIT_TIMED(o->a); break;
+    case 14: SIGNAL(); break;
+    case 15: BROADCAST(); break;
+    case 16: POST(); break;
+    case 17: TAKE(); break;
+    case 18: CREATE((int)o->a); break;
+    case 19: JOIN(o->a); break;
+    case 20: sched_yield(); break;
+    case 21: exit(0);
+    case 22:
+      if (REGISTER(o->a) != o->b) failed(body, at);
+      break;
+    case 23:
+      if (REGISTER(o->b) != o->c) at += (int)o->a;
+      break;
+    default: abort();
+    }
+  }
+  ended(body);
+}
+
+void *thread(void *body) {
+  run((int)(long)body);
+  return NULL;
+}
+
+int main(int count, char **arguments) {
+  if (count != 2) return 2;
+  load(arguments[1]);
+  BEGIN();
+  run(0);
+  pthread_exit(NULL);
+}

@@ -1,0 +1,120 @@
+//! Random programs as data for the compiled interpreter (`benchmarks/agreement/interpreter.c`), and as C of their own.
+//!
+//! Not here: injected locks, which programs do not have.
+
+use std::fmt::Write;
+
+use explorer::fake::program::{Op, Program, Value};
+
+/// An operation by its number and operands, as the interpreter knows it, and as C.
+struct Code {
+    numbers: [i64; 5],
+    text: String,
+}
+
+/// `None` for injected locks.
+fn code(op: Op) -> Option<Code> {
+    let index = |index: usize| i64::try_from(index).unwrap_or(i64::MAX);
+    let (numbers, text) = match op {
+        Op::Read { variable: v, register: r, atomic: false } => ([0, index(v), index(r), 0, 0], format!("READ({v}, {r})")),
+        Op::Read { variable: v, register: r, atomic: true } => ([1, index(v), index(r), 0, 0], format!("LOAD({v}, {r})")),
+        Op::Write { variable: v, value: Value::Constant(value), atomic: false } => {
+            ([2, index(v), value, 0, 0], format!("WRITE({v}, {value})"))
+        }
+        Op::Write { variable: v, value: Value::Constant(value), atomic: true } => {
+            ([3, index(v), value, 0, 0], format!("STORE({v}, {value})"))
+        }
+        Op::Write { variable: v, value: Value::Register(r, plus), atomic: false } => {
+            ([4, index(v), index(r), plus, 0], format!("WRITE({v}, REGISTER({r}) + {plus})"))
+        }
+        Op::Write { variable: v, value: Value::Register(r, plus), atomic: true } => {
+            ([5, index(v), index(r), plus, 0], format!("STORE({v}, REGISTER({r}) + {plus})"))
+        }
+        Op::Add { variable: v, amount } => ([6, index(v), amount, 0, 0], format!("ADD({v}, {amount})")),
+        Op::CompareAndSwap { variable: v, expected, value, register: r } => {
+            ([7, index(v), expected, value, index(r)], format!("SWAP({v}, {expected}, {value}, {r})"))
+        }
+        Op::Lock(m) => ([8, index(m), 0, 0, 0], format!("LOCK({m})")),
+        Op::TryLock { mutex: m, register: r } => ([9, index(m), index(r), 0, 0], format!("TRY({m}, {r})")),
+        Op::ReadLock(_) => ([10, 0, 0, 0, 0], "LOCK_SHARED()".to_owned()),
+        Op::Unlock(m) => ([11, index(m), 0, 0, 0], format!("UNLOCK({m})")),
+        Op::Wait { timeout: None, .. } => ([12, 0, 0, 0, 0], "WAIT()".to_owned()),
+        Op::Wait { timeout: Some(r), .. } => ([13, index(r), 0, 0, 0], format!("WAIT_TIMED({r})")),
+        Op::Signal(_) => ([14, 0, 0, 0, 0], "SIGNAL()".to_owned()),
+        Op::Broadcast(_) => ([15, 0, 0, 0, 0], "BROADCAST()".to_owned()),
+        Op::Post(_) => ([16, 0, 0, 0, 0], "POST()".to_owned()),
+        Op::Take(_) => ([17, 0, 0, 0, 0], "TAKE()".to_owned()),
+        Op::Create(b) => ([18, index(b), 0, 0, 0], format!("CREATE({b})")),
+        Op::Join(b) => ([19, index(b), 0, 0, 0], format!("JOIN({b})")),
+        Op::Yield => ([20, 0, 0, 0, 0], "sched_yield()".to_owned()),
+        Op::ExitProcess => ([21, 0, 0, 0, 0], "exit(0)".to_owned()),
+        Op::Assert { register: r, value } => ([22, index(r), value, 0, 0], format!("if (REGISTER({r}) != {value}) failed(body, $at)")),
+        Op::SkipUnless { count, register: r, value } => {
+            ([23, index(count), index(r), value, 0], format!("if (REGISTER({r}) != {value}) goto after_$skip"))
+        }
+        Op::Acquire(..) | Op::Degrade(_) | Op::Release(_) | Op::Drop { .. } => return None,
+    };
+    Some(Code { numbers, text })
+}
+
+/// The program as an argument for the interpreter; `None` when it has injected locks.
+#[must_use]
+pub fn data(program: &Program) -> Option<String> {
+    let mut text = String::new();
+    for body in &program.bodies {
+        // Writing to a string cannot fail.
+        let _ = write!(text, " {}", body.len());
+        for op in body {
+            for number in code(*op)?.numbers {
+                let _ = write!(text, " {number}");
+            }
+        }
+    }
+    Some(text.trim_start().to_owned())
+}
+
+/// The program as C, to be linked with `state.c`; `None` when it has injected locks.
+#[must_use]
+pub fn c(program: &Program) -> Option<String> {
+    let mut text = String::from(
+        "#include \"operations.h\"\npthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;\npthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;\n\
+         pthread_cond_t condition = PTHREAD_COND_INITIALIZER;\nsem_t semaphore;\n",
+    );
+    for (number, body) in program.bodies.iter().enumerate() {
+        let _ = writeln!(text, "static void body{number}(void) {{\n  enum {{ body = {number} }};");
+        for (at, op) in body.iter().enumerate() {
+            let skip = if let Op::SkipUnless { count, .. } = op { at + 1 + count } else { 0 };
+            let statement = code(*op)?.text.replace("$at", &at.to_string()).replace("$skip", &skip.to_string());
+            let _ = writeln!(text, "after_{at}: __attribute__((unused));\n  {statement};");
+        }
+        // Skips may lead to the end or beyond it.
+        let ends = (body.len()..body.len() + 3).map(|at| format!("after_{at}: __attribute__((unused));\n")).collect::<String>();
+        let _ = writeln!(text, "{ends}  ended(body);\n}}");
+    }
+    let _ = writeln!(text, "void *thread(void *body) {{\n  switch ((long)body) {{");
+    for number in 1..program.bodies.len() {
+        let _ = writeln!(text, "  case {number}: body{number}(); break;");
+    }
+    text.push_str("  }\n  return NULL;\n}\nint main(void) {\n  BEGIN();\n  body0();\n  pthread_exit(NULL);\n}\n");
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use explorer::fake::program::parse;
+
+    #[test]
+    fn a_program_becomes_numbers_and_c() {
+        let program = parse("main: create a, join a\na: trylock m r, skip 2 unless r == 1, add x 1, unlock m, assert r == 0");
+        assert_eq!(
+            data(&program).expect("no injected locks"),
+            "2 18 1 0 0 0 19 1 0 0 0 5 9 0 0 0 0 23 2 0 1 0 6 0 1 0 0 11 0 0 0 0 22 0 0 0 0"
+        );
+        let text = c(&program).expect("no injected locks");
+        for line in ["  TRY(0, 0);", "  if (REGISTER(0) != 1) goto after_4;", "  if (REGISTER(0) != 0) failed(body, 4);", "  CREATE(1);"] {
+            assert!(text.lines().any(|other| other == line), "{line}: {text}");
+        }
+        assert_eq!(data(&parse("main: acquire k X, release k")), None);
+    }
+}

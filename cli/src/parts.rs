@@ -87,7 +87,10 @@ fn refuse_vague(setup: &Setup, shard: Shard) -> Result<(), Failure> {
         }
         () => return Ok(()),
     };
-    Err(Failure::usage(format!("--shard: {why}"), "leave out --until-failure and --max-schedules, or choose dfs, dpor or a sampler"))
+    Err(Failure::usage(
+        format!("--shard: {why}"),
+        "leave out --until-failure and --max-schedules, or choose portfolio, dfs, dpor or a sampler",
+    ))
 }
 
 /// Whether a note is due that other processes have nothing to do.

@@ -118,6 +118,14 @@ fn results_do_not_depend_on_how_many_explore() {
     let reduced = check_independent(&program, Name::Dpor, none, None);
     let (expected, counts) = plain(Name::Dpor, none);
     assert_eq!((outcomes(&reduced), reduced.counts.schedules), (expected, counts.schedules), "partial order reduction");
+
+    let together = check_independent(&program, Name::Portfolio, none, None);
+    assert_eq!(together.found.coverage, Some(Coverage::All));
+    assert!(outcomes(&together).keys().eq(outcomes(&reduced).keys()), "the portfolio finds what partial order reduction finds");
+    assert!(together.counts.schedules > reduced.counts.schedules + 3000, "and samples too: {:?}", together.counts);
+    let bounded = check_independent(&program, Name::Portfolio, Preemptions::AtMost(2), None);
+    assert_eq!(bounded.found.coverage, Some(Coverage::Preemptions(2)));
+    check_independent(&program, Name::Portfolio, none, Some(2500));
     assert_eq!(reduced.found.coverage, Some(Coverage::All));
 
     let bounded = check_independent(&program, Name::DepthFirst, Preemptions::AtMost(3), None);

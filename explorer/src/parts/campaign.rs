@@ -18,7 +18,7 @@ use model::event::Range;
 use model::report::Coverage;
 
 use super::id::PartId;
-use super::task::{BLOCK, Division, Rest, Task, division, first, seed};
+use super::task::{BLOCK, Division, Rest, Task, division, first, seed, with_samples};
 use super::total::{Class, class, total};
 use crate::strategy::Counts;
 use crate::strategy::config::{Config, Name};
@@ -143,7 +143,12 @@ impl Campaign {
         let tasks = first(self.config());
         // What cannot be divided has all executions; of what can, they are counted as parts are done.
         let whole = self.config().executions;
-        let todo = |task: Task| Todo { executions: if task == Task::Whole { whole } else { None }, task };
+        let executions = |task: &Task| match task {
+            Task::Whole => whole,
+            Task::Member { .. } => Some(BLOCK),
+            Task::Block(_) | Task::Search(..) => None,
+        };
+        let todo = |task: Task| Todo { executions: executions(&task), task };
         self.waiting = (0..).map(PartId::first).zip(tasks.into_iter().map(todo)).collect();
         self.running.clear();
         self.done.clear();
@@ -193,6 +198,10 @@ impl Campaign {
         match &todo.task {
             Task::Whole => {}
             Task::Block(block) => setup.strategy.seed = seed(setup.strategy.seed, *block),
+            Task::Member { name, block } => {
+                setup.strategy.name = *name;
+                setup.strategy.seed = seed(setup.strategy.seed, *block);
+            }
             Task::Search(part, _) => setup.part = Some(part.clone()),
         }
         setup
@@ -234,11 +243,15 @@ impl Campaign {
         if what != What::Void {
             self.keep_schedules(id, &mut explored);
         }
-        let children = if todo.executions.is_some() { Vec::new() } else { todo.task.following(id.generation(), &left) };
+        let mut children = if todo.executions.is_some() { Vec::new() } else { todo.task.following(id.generation(), &left) };
+        if self.config().name == Name::Portfolio && matches!(todo.task, Task::Search(Part { work: Work::Divide(_), .. }, _)) {
+            children = with_samples(children);
+        }
         for (number, task) in (0..).zip(children) {
             let child = id.child(number);
             if self.is_ours(&child, DEALT) {
-                self.waiting.insert(child, Todo { task, executions: None });
+                let executions = matches!(task, Task::Member { .. }).then_some(BLOCK);
+                self.waiting.insert(child, Todo { task, executions });
             }
         }
         let rest = if let Task::Search(_, rest) = &todo.task { Some(*rest) } else { None };

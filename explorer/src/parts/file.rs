@@ -15,6 +15,7 @@
 //! part sleep 65536
 //! end
 //! todo 7 1000 block 7
+//! todo 1 1000 member pos 0            of a portfolio
 //! done 0.1 counted
 //! numbers 120 0 0 7 0 2400 127 0 3 0 0 12 1200000
 //! early 8000000000000101 3
@@ -210,6 +211,7 @@ fn write_todo(text: &mut String, key: &str, id: &PartId, todo: &Todo) {
     match &todo.task {
         Task::Whole => *text += "whole\n",
         Task::Block(block) => *text += &format!("block {block}\n"),
+        Task::Member { name, block } => *text += &format!("member {name} {block}\n"),
         Task::Search(part, rest) => {
             *text += if *rest == Rest::Split { "search split\n" } else { "search dropped\n" };
             part.write(text);
@@ -301,6 +303,7 @@ impl<'a> Reader<'a> {
         let task = match task {
             ["whole"] => Task::Whole,
             ["block", block] => Task::Block(block.parse().ok()?),
+            ["member", name, block] => Task::Member { name: name.parse().ok()?, block: block.parse().ok()? },
             ["search", rest] => {
                 let rest = if *rest == "split" { Rest::Split } else { Rest::Dropped };
                 let first = self.next()?.strip_prefix("part ")?;

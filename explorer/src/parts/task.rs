@@ -1,7 +1,8 @@
 //! What is done in a part: a part of a search, a block of samples, or everything where a strategy cannot be divided.
 //!
 //! Systematic searches have *scouts*: first parts that are done up to an allowance and not divided, such as passes with few
-//! preemptions, which show most failures; what they leave is left to the search that follows.
+//! preemptions, which show most failures; what they leave is left to the search that follows. A portfolio is a search by partial order
+//! reduction whose scouts are all its other members, and which has samples among its parts.
 
 use std::vec::Vec;
 
@@ -28,6 +29,13 @@ pub enum Task {
     Whole,
     /// The samples of a block.
     Block(u64),
+    /// A member of a portfolio, up to as many executions as a block has.
+    Member {
+        /// Which.
+        name: Name,
+        /// Which of its blocks.
+        block: u64,
+    },
     /// A part of a search, and what becomes of what it leaves.
     Search(Part, Rest),
 }
@@ -56,9 +64,9 @@ pub enum Division {
 #[must_use]
 pub fn division(name: Name) -> Division {
     match name {
-        Name::DepthFirst | Name::Delays | Name::SleepSets | Name::Dpor => Division::Subtrees,
-        Name::Random | Name::Pct { .. } | Name::Pos | Name::Weighted | Name::Selective => Division::Blocks,
-        Name::Pairs | Name::Coverage | Name::ExitBlock(_) | Name::Portfolio => Division::None,
+        Name::DepthFirst | Name::Delays | Name::SleepSets | Name::Dpor | Name::Portfolio => Division::Subtrees,
+        Name::Random | Name::Pct { .. } | Name::Pos | Name::Weighted | Name::Selective | Name::Coverage => Division::Blocks,
+        Name::Pairs | Name::ExitBlock(_) => Division::None,
     }
 }
 
@@ -74,15 +82,43 @@ pub fn first(config: &Config) -> Vec<Task> {
         let scouts = (0..scouts).map(|bound| search(Work::Search(extent(bound)), Rest::Dropped));
         scouts.chain([search(Work::Search(last), Rest::Split)]).collect()
     };
+    let reduction = |preemptions| match preemptions {
+        Preemptions::Unlimited => search(Work::Reduce(None), Rest::Split),
+        Preemptions::AtMost(bound) => search(Work::Reduce(Some(bound)), Rest::Split),
+    };
     match (config.name, config.preemptions) {
+        (Name::Portfolio, preemptions) => {
+            let bounds = if let Preemptions::AtMost(bound) = preemptions { SCOUTS.min(bound + 1) } else { SCOUTS };
+            let passes = (0..bounds).map(|bound| search(Work::Search(Extent::Preemptions(bound)), Rest::Dropped));
+            let opening = [Name::Pairs, Name::Pos].into_iter().map(|name| Task::Member { name, block: 0 });
+            let samples = SAMPLERS.into_iter().filter(|name| *name != Name::Pos).map(|name| Task::Member { name, block: 0 });
+            opening.chain(passes).chain(samples).chain([reduction(preemptions)]).collect()
+        }
         (Name::DepthFirst, _) => passes(Extent::Preemptions),
         (Name::Delays, _) => passes(Extent::Delays),
         (Name::SleepSets, _) => std::vec![search(Work::Search(Extent::SleepSets), Rest::Split)],
-        (Name::Dpor, Preemptions::Unlimited) => std::vec![search(Work::Reduce(None), Rest::Split)],
-        (Name::Dpor, Preemptions::AtMost(bound)) => std::vec![search(Work::Reduce(Some(bound)), Rest::Split)],
+        (Name::Dpor, preemptions) => std::vec![reduction(preemptions)],
         (name, _) if division(name) == Division::Blocks => Vec::new(),
         _ => std::vec![Task::Whole],
     }
+}
+
+/// The members of a portfolio that sample, in the order of their turns.
+const SAMPLERS: [Name; 4] = [Name::Pos, Name::Pct { depth: 3 }, Name::Weighted, Name::Selective];
+
+/// After how many subtrees a portfolio has a block of samples.
+const SUBTREES: usize = 8;
+
+/// The parts of a portfolio that follow from one: its subtrees, with blocks of samples among them.
+#[must_use]
+pub fn with_samples(subtrees: Vec<Task>) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    for (turn, some) in (1..).zip(subtrees.chunks(SUBTREES)) {
+        tasks.extend_from_slice(some);
+        let name = SAMPLERS[turn % SAMPLERS.len()];
+        tasks.push(Task::Member { name, block: turn as u64 });
+    }
+    tasks
 }
 
 /// How many steps a part of this generation may take. The first ones are small, so that there soon is something for everybody.

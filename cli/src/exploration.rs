@@ -101,7 +101,7 @@ pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'
         schedules_per_second: if seconds > 0.0 { counts.schedules as f64 / seconds } else { 0.0 },
         outcomes: explored.found.outcomes.clone(),
         interleaved: explored.found.interleaved.iter().map(|found| kept::sentence(found, sources)).collect(),
-        notes: notes(explored, task),
+        notes: notes(explored, task, sources),
     })
 }
 
@@ -148,9 +148,10 @@ pub(crate) fn location(found: &FoundFailure, sources: &Sources<'_>) -> String {
     found.location.clone().or_else(position).unwrap_or_else(|| "?".to_owned())
 }
 
-fn notes(explored: &Explored, task: &Task<'_>) -> Vec<String> {
+fn notes(explored: &Explored, task: &Task<'_>, sources: &Sources<'_>) -> Vec<String> {
     // Of several drivers, the last is the one that the result comes from.
     let (drivers, mut notes): (Vec<_>, Vec<_>) = explored.found.remarks.iter().cloned().partition(|remark| remark.starts_with("driver "));
+    notes = notes.iter().map(|remark| sources.resolve(remark)).collect();
     notes.extend(drivers.into_iter().next_back());
     notes.extend(NOTES.iter().filter(|(note, _)| explored.notes & note.bit() != 0).map(|(_, text)| (*text).to_owned()));
     notes.extend(explored.early_ends.iter().map(|end| early_end(end, task)));

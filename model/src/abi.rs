@@ -77,6 +77,8 @@ pub const GATE_COMPARE: Hook = hook("__atomfix_gate_compare", Void, &[Pointer, U
 pub const GATE_RANGE: Hook = hook("__atomfix_gate_range", Void, &[Pointer, U64, U32, U64], &[Archive::Gate]);
 /// `call(site)`: the next modelled library call of this thread stands at `site`.
 pub const GATE_CALL: Hook = hook("__atomfix_gate_call", Void, &[U64], &[Archive::Gate]);
+/// `assembly(what, site)`: the thread is about to run inline assembly at `site` that cannot be controlled: `ASSEMBLY_..`.
+pub const GATE_ASSEMBLY: Hook = hook("__atomfix_gate_assembly", Void, &[U32, U64], &[Archive::Gate]);
 
 /// `acquire(lock, mode, label, frame)`.
 pub const LOCK_ACQUIRE: Hook = hook("__atomfix_acquire", Void, &[Pointer, U32, U32, Pointer], &[Archive::Lock, Archive::Gate]);
@@ -104,6 +106,7 @@ pub const HOOKS: &[Hook] = &[
     GATE_COMPARE,
     GATE_RANGE,
     GATE_CALL,
+    GATE_ASSEMBLY,
     LOCK_ACQUIRE,
     LOCK_RELEASE,
     LOCK_DEGRADE,
@@ -114,6 +117,10 @@ pub const HOOKS: &[Hook] = &[
 
 /// The bit of `kind` that marks an atomic instruction.
 pub const KIND_ATOMIC: u32 = 1 << 8;
+/// Assembly that reads and writes, in one step, memory that no operand names.
+pub const ASSEMBLY_MEMORY: u32 = 0;
+/// Assembly that draws random numbers.
+pub const ASSEMBLY_NUMBERS: u32 = 1;
 /// The range length that means "up to and with the terminating zero".
 pub const LENGTH_STRING: u64 = u64::MAX;
 /// Bytes that each injected lock has in the table, aligned to as many.

@@ -171,6 +171,167 @@ int main(void) { return 0; }
 }
 
 #[test]
+fn a_program_that_replaces_itself_ends_there_and_is_named() {
+    let sandbox = Sandbox::new();
+    let source = "#include <pthread.h>\n#include <unistd.h>\nstatic void *work(void *p) { return p; }\nint main(void) {\n  pthread_t t;\n  \
+                  pthread_create(&t, 0, work, 0);\n  pthread_join(t, 0);\n  execl(\"/bin/false\", \"false\", (char *)0);\n  return 1;\n}\n";
+    sandbox.compile("app.c", source, &[]);
+    let said = sandbox.atomfix(&["check", "./app"]);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    assert!(said.out.contains("the program forks or starts other programs: what they do is not explored"), "{}", said.out);
+    assert!(said.out.contains("driver fork: the program starts processes"), "{}", said.out);
+}
+
+/// Two threads that each do what the assembly says, and a check at the end.
+fn assembly(body: &str, check: &str) -> String {
+    format!(
+        "#include <assert.h>\n#include <pthread.h>\nstatic int x;\nstatic void *work(void *p) {{ {body} return p; }}\nint main(void) {{\n  \
+         pthread_t t;\n  pthread_create(&t, 0, work, 0);\n  work(0);\n  pthread_join(t, 0);\n  assert({check});\n}}\n"
+    )
+}
+
+#[test]
+fn assembly_that_names_its_memory_is_explored() {
+    let lost =
+        "int v; __asm__ volatile(\"movl %1, %0\" : \"=r\"(v) : \"m\"(x)); v++; __asm__ volatile(\"xchgl %0, %1\" : \"+r\"(v), \"+m\"(x));";
+    let whole = "__asm__ volatile(\"lock; incl %0\" : \"+m\"(x));";
+    for (body, code) in [(lost, 1), (whole, 0)] {
+        let sandbox = Sandbox::new();
+        sandbox.compile("app.c", &assembly(body, "x == 2"), &[]);
+        let said = sandbox.atomfix(&["check", "./app", "--require-complete"]);
+        assert_eq!(said.code, code, "{}{}", said.out, said.err);
+        assert!(!said.out.contains("assembly"), "{}", said.out);
+    }
+}
+
+#[test]
+fn assembly_that_cannot_be_controlled_is_named() {
+    let through_register = "int *p2 = &x; __asm__ volatile(\"lock; incl (%0)\" : : \"r\"(p2) : \"memory\");";
+    let random = "unsigned v; __asm__ volatile(\"rdrand %0\" : \"=r\"(v));";
+    for (body, words) in [
+        (through_register, "assembly synchronizes through memory that no operand names, in orders that are not explored: "),
+        (random, "random numbers by instruction differ from execution to execution: "),
+    ] {
+        for driver in ["restore", "fork"] {
+            let sandbox = Sandbox::new();
+            sandbox.compile("app.c", &assembly(body, "x >= 0"), &[]);
+            let said = sandbox.atomfix(&["check", "./app", "--driver", driver, "--max-schedules", "20"]);
+            assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+            let notes = said.out.lines().filter(|line| line.contains(words)).collect::<Vec<_>>();
+            assert!(matches!(&notes[..], [one] if one.contains("app.c:4")), "{driver}: {}", said.out);
+        }
+    }
+}
+
+#[test]
+fn raw_system_calls_are_explored_as_those_of_the_library() {
+    // A thread waits for a word to change, and is woken, by calls that the program makes itself.
+    let source = "#include <assert.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+static atomic_int word;
+static int data;
+static long futex(atomic_int *at, long what, long value) {
+  long result;
+  register long timeout __asm__(\"r10\") = 0;
+  __asm__ volatile(\"syscall\" : \"=a\"(result) : \"a\"((long)SYS_futex), \"D\"(at), \"S\"(what), \"d\"(value), \"r\"(timeout) : \"rcx\", \"r11\", \"memory\");
+  return result;
+}
+static void *work(void *p) {
+  data = 1;
+  word = 1;
+  futex(&word, FUTEX_WAKE, 1);
+  return p;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, work, 0);
+  while (!word) futex(&word, FUTEX_WAIT, 0);
+  assert(data == 1);
+  pthread_join(t, 0);
+}
+";
+    let sandbox = Sandbox::new();
+    sandbox.compile("app.c", source, &[]);
+    let said = sandbox.atomfix(&["check", "./app", "--require-complete"]);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    sandbox.compile("app.c", &source.replace("  futex(&word, FUTEX_WAKE, 1);\n", ""), &[]);
+    let said = sandbox.atomfix(&["check", "./app"]);
+    assert_eq!(said.code, 1, "{}{}", said.out, said.err);
+    assert!(said.out.contains("failure: deadlock-condition"), "{}", said.out);
+}
+
+#[test]
+fn a_swap_on_memory_that_another_thread_takes_away_is_the_programs_failure() {
+    let source = "#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+static atomic_int *word;
+static void *work(void *p) {
+  int expected = 0;
+  atomic_compare_exchange_strong(word, &expected, 1);
+  return p;
+}
+int main(void) {
+  pthread_t t;
+  word = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  pthread_create(&t, 0, work, 0);
+  munmap(word, 4096);
+  pthread_join(t, 0);
+}
+";
+    for driver in ["auto", "fork", "exec"] {
+        let sandbox = Sandbox::new();
+        sandbox.compile("app.c", source, &[]);
+        let said = sandbox.atomfix(&["check", "./app", "--driver", driver]);
+        assert_eq!(said.code, 1, "{driver}: {}{}", said.out, said.err);
+        assert!(said.out.contains("failure: signal: SIGSEGV"), "{driver}: {}", said.out);
+        assert!(said.out.contains("covering all sequentially consistent schedules"), "{driver}: {}", said.out);
+    }
+}
+
+#[test]
+fn threads_that_let_each_other_go_first_for_ever_are_found_soon() {
+    let source = "#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+static atomic_int wants[2];
+static void enter(int me) {
+  wants[me] = 1;
+  while (wants[1 - me]) {
+    wants[me] = 0;
+    sched_yield();
+    wants[me] = 1;
+  }
+  wants[me] = 0;
+}
+static void *work(void *p) {
+  enter(1);
+  return p;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, work, 0);
+  enter(0);
+  pthread_join(t, 0);
+}
+";
+    let sandbox = Sandbox::new();
+    sandbox.compile("app.c", source, &[]);
+    let said = sandbox.atomfix(&["check", "./app", "--max-schedules", "1000", "--until-failure"]);
+    assert_eq!(said.code, 1, "{}{}", said.out, said.err);
+    assert!(said.out.contains("failure: livelock: threads try for ever: each goes on, and none gets anywhere"), "{}", said.out);
+    let [schedule] = &sandbox.schedules()[..] else { panic!("one failure") };
+    let text = sandbox.read(schedule);
+    let steps: usize = text.lines().find_map(|line| line.strip_prefix("steps ")?.parse().ok()).expect("how many steps");
+    assert!(steps < 40, "{text}");
+    let again = sandbox.atomfix(&["replay", schedule]);
+    assert!(again.out.ends_with("the same failure as recorded\n"), "{}{}", again.out, again.err);
+}
+
+#[test]
 fn gdb_stops_at_the_critical_step_in_the_program_s_own_source() {
     let (sandbox, schedule) = checked();
     let said = sandbox.atomfix(&["replay", &schedule, "--gdb"]);

@@ -195,6 +195,7 @@ fn act<'m>(instruction: Instruction<'m>, privacy: &mut Privacy<'m>) -> Result<Op
 fn call<'m>(instruction: Instruction<'m>, privacy: &mut Privacy<'m>) -> Result<Option<Act<'m>>, Skip> {
     let called = resolve(instruction.called());
     let (target, external) = match called.as_function() {
+        Some(function) if function.is_intrinsic() && draws_numbers(&function.name()) => (Target::Assembly, None),
         Some(function) if function.is_intrinsic() => {
             let name = memory_intrinsic(&function.name())?;
             (Target::Intrinsic(name), external::lookup(name.trim_start_matches("llvm.")))
@@ -223,6 +224,11 @@ fn call<'m>(instruction: Instruction<'m>, privacy: &mut Privacy<'m>) -> Result<O
         return Err(reason);
     }
     Ok(Some(Act::Call(CallPoint { instruction, target, external, ranges })))
+}
+
+/// Whether an intrinsic of this name is an instruction for random numbers: it counts as assembly.
+fn draws_numbers(name: &str) -> bool {
+    name.starts_with("llvm.x86.rdrand") || name.starts_with("llvm.x86.rdseed")
 }
 
 /// Whether a call's arguments are such as the table says: programs may have functions of their own of these names.

@@ -6,7 +6,7 @@
 //! | compare-and-swap of at most 8 bytes | the same | `compare` with the value expected; access |
 //! | memory intrinsic, call with ranges in the table | `range` before for what is read, after for what is written | `range` before |
 //! | call of a function | `call` before, unless the callee is quiet | `call` before, unless it is defined in this module |
-//! | inline assembly | nothing | nothing |
+//! | inline assembly | nothing | `access` for each operand that is memory; `assembly` when it synchronizes without any, or draws random numbers |
 //!
 //! Memory that belongs to one thread when the whole module is looked at (`escape`) counts as none.
 
@@ -16,6 +16,7 @@ use model::abi;
 use model::ids::SiteKey;
 use model::pair::Rw;
 
+use super::assembly::{self, Purpose};
 use super::hooks::Declared;
 use crate::extract::{Act, Body, CallPoint, Length, RangePoint, Target, Touch};
 use crate::llvm::{Builder, Function, Instruction, Value};
@@ -91,6 +92,7 @@ impl<'m> Context<'_, 'm> {
         let number = self.declared.u64(site.0);
         self.builder.before(instruction);
         match (self.hooks, call.target) {
+            (Hooks::Gate, Target::Assembly) => self.assembly(instruction, site),
             (_, Target::Assembly | Target::Intrinsic(_)) | (Hooks::Gate, Target::Defined(_)) => {}
             (Hooks::Record | Hooks::RecordInline, Target::Defined(callee)) if self.bare.quiet.contains(&callee) => {}
             (Hooks::Record | Hooks::RecordInline, _) => {
@@ -105,6 +107,22 @@ impl<'m> Context<'_, 'm> {
             self.range(range, instruction, site)?;
         }
         Ok(())
+    }
+
+    fn assembly(&self, call: Instruction<'m>, site: SiteKey) {
+        let purpose = assembly::purpose(call);
+        let site = self.declared.u64(site.0);
+        let memory = assembly::memory(call, self.declared.module());
+        let kind = self.declared.u32(kind(Rw::Update, purpose == Purpose::Synchronizes));
+        for (address, size) in memory.iter().filter(|(address, _)| !self.bare.private.contains(address)) {
+            self.builder.call(self.declared.hook(&abi::GATE_ACCESS), &[*address, self.declared.u32(*size), kind, site]);
+        }
+        let what = match purpose {
+            Purpose::Synchronizes if memory.is_empty() => abi::ASSEMBLY_MEMORY,
+            Purpose::DrawsNumbers => abi::ASSEMBLY_NUMBERS,
+            Purpose::Synchronizes | Purpose::Plain => return,
+        };
+        self.builder.call(self.declared.hook(&abi::GATE_ASSEMBLY), &[self.declared.u32(what), site]);
     }
 
     fn range(&self, range: &RangePoint<'m>, call: Instruction<'m>, site: SiteKey) -> Result<(), PassError> {

@@ -1,7 +1,8 @@
 //! Hooks into bodies, in the order of the work: `escape` finds accesses that need none, `quiet` such functions, `hooks`
-//! declares them, `frame` gives each activation its identity, `access` surrounds accesses and calls, `inline` makes hooks cheap while recording pauses. Which nodes there are was collected before (`extract::collect`); nothing here walks code.
+//! declares them, `frame` gives each activation its identity, `access` surrounds accesses and calls, `assembly` reads inline assembly, `inline` makes hooks cheap while recording pauses. Which nodes there are was collected before (`extract::collect`); nothing here walks code.
 
 mod access;
+mod assembly;
 mod escape;
 mod frame;
 mod hooks;

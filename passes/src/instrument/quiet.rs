@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::assembly;
 use crate::extract::{Act, Body, Target};
 use crate::llvm::{Function, Value};
 
@@ -18,7 +19,7 @@ pub(crate) fn quiet_functions<'m>(bodies: &[Body<'m>], private: &HashSet<Value<'
             match &point.act {
                 Act::Call(call) => match call.target {
                     Target::Defined(callee) => callers.entry(callee).or_default().push(body.function),
-                    Target::Assembly => {}
+                    Target::Assembly => is_loud |= !assembly::is_plain(call.instruction),
                     Target::Intrinsic(_) => is_loud |= call.ranges.iter().any(|range| !private.contains(&range.address)),
                     Target::External(_) | Target::Indirect => is_loud = true,
                 },

@@ -2,7 +2,7 @@
 
 use inkwell::llvm_sys::{LLVMAttributeFunctionIndex, core};
 
-use super::handles::{Function, Instruction};
+use super::handles::{Function, Instruction, Type};
 use super::module::Module;
 
 fn kind(name: &str) -> u32 {
@@ -38,7 +38,14 @@ impl Function<'_> {
     }
 }
 
-impl Instruction<'_> {
+impl<'m> Instruction<'m> {
+    /// The type of the memory that an argument of an assembly call points to, where the argument stands for that memory.
+    pub(crate) fn element_type(self, argument: u32) -> Option<Type<'m>> {
+        // Attributes of arguments are counted from 1.
+        let attribute = llvm!(core::LLVMGetCallSiteEnumAttribute(self.raw, argument + 1, kind("elementtype")));
+        (!attribute.is_null()).then(|| Type::new(llvm!(core::LLVMGetTypeAttributeValue(attribute))))
+    }
+
     /// Takes back what the front end promised about a call.
     pub(crate) fn strip_promises(self) {
         for promise in PROMISES {

@@ -65,7 +65,7 @@ pub(crate) fn answer(engine: &Engine, number: libc::c_long, arguments: &[usize; 
 }
 
 fn now(engine: &Engine) -> (u64, u64) {
-    engine.with_current(|fiber| fiber.circle.borrow_mut().look_at_clock());
+    engine.look_at_clock();
     let now = engine.model.borrow().now().0;
     (now / 1_000_000_000, now % 1_000_000_000)
 }

@@ -6,7 +6,9 @@
 //! counts its turns is no circle.
 //!
 //! To keep straight code fast, a place is only counted at the first pass; the state is taken at the second and compared
-//! from the third on, the newest frame first. A thread that is alone is not looked at until it has gone on for long. Not handled: a circle that holds a lock of the program at every hook (ends at the step limit).
+//! from the third on, the newest frame first. A thread that is alone is not looked at until it has gone on for long, or for a while where
+//! each of its steps counts, as others have ended and were not joined. Not handled here: a circle that holds a lock of the program at every
+//! hook, and threads that go round together (`rounds`).
 
 use alloc::vec::Vec;
 
@@ -80,6 +82,8 @@ struct State {
 const NEAR: usize = 256;
 /// Passes before a thread that is alone is looked at.
 const ALONE: u32 = 1000;
+/// The same where others could have come later.
+const LEFT_ALONE: u32 = 4;
 
 /// In a fiber: it passes a place. `frame` is where its stack begins, saved registers included.
 #[inline]
@@ -87,11 +91,15 @@ pub(crate) fn pass(engine: &Engine, site: SiteKey, frame: usize) {
     let me = engine.current();
     let (alone, others) = {
         let model = engine.model.borrow();
-        (model.is_alone(), model.changes_by_others(me))
+        let most = if model.is_last() { ALONE } else { LEFT_ALONE };
+        (model.is_alone().then_some(most), model.changes_by_others(me))
     };
     engine.with_current(|fiber| {
+        if engine.rounds.is_watching() {
+            fiber.stood.set(hash(frame, fiber.base) ^ site.0);
+        }
         let mut circle = fiber.circle.borrow_mut();
-        if alone && circle.alone < ALONE {
+        if alone.is_some_and(|most| circle.alone < most) {
             circle.alone += 1;
             return;
         }

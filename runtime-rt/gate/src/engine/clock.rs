@@ -47,7 +47,7 @@ pub(crate) fn answer(engine: &Engine, context: *mut c_void) -> bool {
         [0x0f, 0x01] if unsafe { code.read() }[2] == 0xf9 => 3,
         _ => return false,
     };
-    engine.with_current(|fiber| fiber.circle.borrow_mut().look_at_clock());
+    engine.look_at_clock();
     let mut model = engine.model.borrow_mut();
     model.advance(STEP);
     let now = model.now().0;

@@ -1,9 +1,11 @@
 //! One execution: the strategy says who goes on, the model performs the event, the fiber runs on to its next one.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 use core::ffi::c_void;
+use core::hash::Hash;
 
 use explorer::minimize::Traced;
 use explorer::strategy::{Choice, Pick, Point, Step, Strategy};
@@ -19,6 +21,7 @@ use super::failure::{Failed, deadlock, has_lock_cycle};
 use super::fiber::{Engine, Fiber, Routine, Stop};
 use super::habits::Habit;
 use super::outside::{self, Patience};
+use super::rounds::{Digest, Taken};
 use super::{control, early, timers};
 use crate::gate::ask::Ask;
 use crate::gate::thread::Life;
@@ -146,6 +149,7 @@ fn begin(engine: &Engine) {
     engine.shadow.borrow_mut().begin();
     engine.recorder.borrow_mut().begin();
     engine.found_races.borrow_mut().clear();
+    engine.rounds.begin();
     if let Some(races) = engine.races.borrow_mut().as_mut() {
         races.begin();
     }
@@ -196,7 +200,8 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
     }
     engine.overwritten.set(None);
     let stop = if performed.event.kind == EventKind::Exit { Stop::Point } else { engine.resume(thread, performed.result) };
-    if let Some(before) = engine.overwritten.take() {
+    let before = engine.overwritten.take();
+    if let Some(before) = before {
         strategy.overwrote(before);
     }
     let dropped = engine.model.borrow_mut().holds.take_dropped();
@@ -207,7 +212,12 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
             races.released(thread, lock);
         }
     }
+    engine.rounds.step(&Taken { thread, event: performed.event, result: performed.result, before }, &enabled);
     match stop {
+        Stop::Point if engine.rounds.is_watching() => match engine.rounds.come_round(|digest| state(engine, digest)) {
+            Some((first, threads)) => Err(Ended::Failed(livelock(engine, first, &threads))),
+            None => Ok(thread),
+        },
         Stop::Point => Ok(thread),
         Stop::Exited(0) => Err(Ended::Passed),
         Stop::Exited(status) => {
@@ -282,6 +292,30 @@ fn record(engine: &Engine, thread: ThreadId, event: &Event, preempts: bool) {
     engine.recorder.borrow_mut().push(Recorded { thread, kind: event.kind, site, ordinal, range, preempts });
 }
 
+/// What the execution does next depends on this, on memory, and on the strategy alone.
+fn state(engine: &Engine, digest: &mut Digest) {
+    engine.model.borrow().digest(digest);
+    for fiber in engine.fibers.borrow().iter() {
+        fiber.stood.get().hash(digest);
+    }
+}
+
+/// Threads go round since so many steps.
+fn livelock(engine: &Engine, first: u64, threads: &ThreadSet) -> Failed {
+    let recorder = engine.recorder.borrow();
+    let round = recorder.steps.get(usize::try_from(first).unwrap_or(0)..).unwrap_or_default();
+    // Wherever in the round it was found out: the same failure.
+    let place = |thread: ThreadId| round.iter().filter(|step| step.thread == thread).filter_map(|step| step.site).min();
+    let at = |thread: ThreadId| place(thread).map_or_else(String::new, |site| alloc::format!(" at {site}"));
+    let message = if threads.len() == 1 {
+        "a thread tries for ever, and nobody else can go on"
+    } else {
+        "threads try for ever: each goes on, and none gets anywhere"
+    };
+    let failed = Failed::new(FailureKind::Livelock, threads.first(), threads.first().and_then(place), message);
+    Failed { details: threads.iter().map(|thread| alloc::format!("{thread} goes round{}", at(thread))).collect(), ..failed }
+}
+
 fn step_limit(engine: &Engine, limit: u64) -> Failed {
     let last = engine.recorder.borrow().steps.last().copied();
     let message = alloc::format!("the execution did not end within {limit} steps");
@@ -321,6 +355,7 @@ fn add_fiber(engine: &Engine, lender: super::lenders::Lender, routine: Option<Ro
         last_site: Cell::new(None),
         base: lender.stack,
         circle: RefCell::default(),
+        stood: Cell::new(0),
         once: RefCell::default(),
         destructors: RefCell::default(),
     }));

@@ -4,11 +4,13 @@
 //! stays borrowed over a switch.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
+use model::abi::ASSEMBLY_NUMBERS;
 use model::ids::{SiteKey, ThreadId};
 
 use super::circle::Circle;
@@ -18,6 +20,7 @@ use super::habits::{Habit, Habits};
 use super::interrupts;
 use super::lenders::Lender;
 use super::restore::Restorer;
+use super::rounds::Rounds;
 use super::timers::Timers;
 use crate::gate::ask::{Ask, Request};
 use crate::gate::model::Model;
@@ -70,6 +73,8 @@ pub(crate) struct Fiber {
     pub(crate) base: usize,
     /// Whether it goes round in a circle.
     pub(crate) circle: RefCell<Circle>,
+    /// A hash of its stack at the last place that it passed, when states are looked at.
+    pub(crate) stood: Cell<u64>,
     /// Routines of `once` that it runs, the newest last.
     pub(crate) once: RefCell<Vec<Running>>,
     /// Destructors of its thread-local variables, in order of registration.
@@ -147,6 +152,10 @@ pub(crate) struct Engine {
     pub(crate) found_races: RefCell<Vec<Race>>,
     /// What the restore driver puts back.
     pub(crate) restorer: Restorer,
+    /// Assembly that was named in the result.
+    assembly: RefCell<BTreeSet<SiteKey>>,
+    /// Whether all threads together go round.
+    pub(crate) rounds: Rounds,
     /// What the step that is being taken overwrites in memory, if that is a word.
     pub(crate) overwritten: Cell<Option<u64>>,
     /// After how many steps a debugger is told to stop.
@@ -201,6 +210,8 @@ impl Engine {
             recorder: RefCell::default(),
             races: RefCell::default(),
             found_races: RefCell::default(),
+            assembly: RefCell::default(),
+            rounds: Rounds::default(),
             overwritten: Cell::default(),
             restorer: Restorer::default(),
             stop: RefCell::default(),
@@ -356,6 +367,25 @@ impl Engine {
         if let Some(races) = self.races.borrow_mut().as_mut() {
             races.perform(thread, event);
         }
+    }
+
+    /// In a fiber: the thread looks at the clock.
+    pub(crate) fn look_at_clock(&self) {
+        self.with_current(|fiber| fiber.circle.borrow_mut().look_at_clock());
+        self.rounds.look_at_clock();
+    }
+
+    /// In a fiber: assembly is about to run that cannot be controlled. The site stands for its source position, which `atomfix` knows.
+    pub(crate) fn name_assembly(&self, what: u32, site: SiteKey) {
+        let ran = self.suspend();
+        if self.assembly.borrow_mut().insert(site) {
+            let what = match what {
+                ASSEMBLY_NUMBERS => "random numbers by instruction differ from execution to execution:",
+                _ => "assembly synchronizes through memory that no operand names, in orders that are not explored:",
+            };
+            super::explore::remark(&alloc::format!("{what} {site}"));
+        }
+        self.go_on(ran);
     }
 
     /// In a fiber: an access is about to happen.

@@ -32,6 +32,7 @@ pub(crate) mod lenders;
 pub(crate) mod output;
 pub(crate) mod outside;
 pub(crate) mod restore;
+pub(crate) mod rounds;
 pub(crate) mod signals;
 pub(crate) mod start;
 pub(crate) mod timers;

@@ -14,7 +14,7 @@ use super::control;
 use super::dispatch::{self, Verdict};
 use super::failure::Failed;
 use super::fiber::{Stop, installed, running};
-use crate::sys::{signal, trap};
+use crate::sys::{guarded, signal, trap};
 
 /// Bytes of the stack that handlers run on.
 pub(crate) const STACK_BYTES: usize = 1 << 16;
@@ -61,6 +61,9 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut c
     // SAFETY: every deadly signal has an address field, if of no meaning.
     let address = unsafe { info.si_addr() }.addr();
     let Some(engine) = installed() else { control::broken("a signal before the engine is installed") };
+    if matches!(signal, libc::SIGSEGV | libc::SIGBUS) && guarded::recover(context) {
+        return;
+    }
     let ran = engine.suspend();
     if signal == libc::SIGSEGV && engine.restorer.touch(address) {
         engine.go_on(ran);

@@ -1,28 +1,28 @@
 //! What is in memory that is about to be compared or overwritten.
 //!
 //! The outcome of a pending compare-and-swap is looked up anew at every scheduling point, so that strategies know which of them would only
-//! read. Not handled: memory that another thread unmaps while a thread is about to compare it; the program would die there too.
+//! read. Memory that another thread has unmapped in the meantime counts as different from everything: the instruction itself fails then.
 
 use model::event::{Comparison, Range};
+
+use crate::sys::guarded;
 
 /// Bytes of a word: what is kept of memory.
 pub(crate) const WORD: u32 = 8;
 
-/// The first bytes at `range`, at most [`WORD`], in the low bytes of the result.
-pub(crate) fn word(range: Range) -> u64 {
-    let address = usize::try_from(range.address).unwrap_or(0);
+/// The first bytes at `range`, at most [`WORD`], in the low bytes of the result; `None` when they cannot be read.
+pub(crate) fn word(range: Range) -> Option<u64> {
+    let address = usize::try_from(range.address).ok()?;
     let mut bytes = [0; WORD as usize];
     for (at, byte) in bytes.iter_mut().enumerate().take(range.length as usize) {
-        let source: *const u8 = core::ptr::with_exposed_provenance(address + at);
-        // SAFETY: memory that the program's own instruction is about to access; only one thread of the process runs at a time.
-        *byte = unsafe { source.read_volatile() };
+        *byte = guarded::byte(address.wrapping_add(at))?;
     }
-    u64::from_le_bytes(bytes)
+    Some(u64::from_le_bytes(bytes))
 }
 
 /// What comparing the memory at `range` with a value gives now.
 pub(crate) fn compare(range: Range, expected: u64) -> Comparison {
-    Comparison::of(word(range), expected, range.length)
+    word(range).map_or(Comparison::Unequal, |found| Comparison::of(found, expected, range.length))
 }
 
 #[cfg(test)]

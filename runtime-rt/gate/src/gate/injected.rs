@@ -54,6 +54,11 @@ impl Holds {
         self.lost.clear();
     }
 
+    /// All holds: whose, of which lock, how strong.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (ThreadId, u64, Mode)> {
+        self.holds.iter().map(|hold| (hold.thread, hold.lock, hold.mode))
+    }
+
     /// Holds that ended early since this was last asked.
     pub(crate) fn take_lost(&mut self) -> Vec<Lost> {
         core::mem::take(&mut self.lost)

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use model::ids::ThreadId;
 
 /// How a lock treats its own holder, and others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum LockKind {
     /// A mutex or spin lock.
     Mutex(Relock, Robustness),
@@ -20,7 +20,7 @@ pub(crate) enum LockKind {
 }
 
 /// What happens when the owner of a mutex locks it again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Relock {
     /// It deadlocks. Unlocking does not ask who holds it.
     Deadlocks,
@@ -31,7 +31,7 @@ pub(crate) enum Relock {
 }
 
 /// Whether a mutex outlives its owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Robustness {
     /// It stays locked when its owner ends.
     Stalled,
@@ -40,7 +40,7 @@ pub(crate) enum Robustness {
 }
 
 /// What the end of an owner has done to a robust mutex.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Health {
     /// Nothing.
     Sound,
@@ -65,7 +65,7 @@ impl LockKind {
 }
 
 /// The state of one lock.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Lock {
     /// How it treats its holder.
     pub(crate) kind: LockKind,

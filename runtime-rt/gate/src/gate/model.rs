@@ -7,6 +7,7 @@
 //! Not handled: time-outs that are impossible in real time because another thread's deadline comes first are explored too.
 
 use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
 
 use model::cause::Cause;
 use model::event::{Event, EventKind, Range};
@@ -320,6 +321,21 @@ impl Model {
             Ask::Acquire { hold } => self.holds.in_the_way(thread, hold.lock, hold.mode).collect(),
             _ => return None,
         })
+    }
+
+    /// Hashes all that decides what can happen next, memory and the threads' own state apart.
+    pub(crate) fn digest(&self, digest: &mut impl Hasher) {
+        for (thread, entry) in self.threads.iter().enumerate() {
+            let id = ThreadId::new(thread);
+            let since = |at: Option<u64>| at.is_some_and(|at| at == self.changes_by_others(id));
+            (entry.life as u8, entry.woken, entry.signals, entry.blocked, entry.cancelled, entry.joined, entry.ending).hash(digest);
+            (since(entry.timed_out_at), since(entry.woken_for_nothing_at), since(entry.spinning_at), entry.awaits_time).hash(digest);
+            let event = self.pending.get(thread).copied().flatten();
+            event.map(|event| (event.kind.code().number(), event.range.map(|range| range.address), event.site)).hash(digest);
+        }
+        self.objects.states().for_each(|state| state.hash(digest));
+        self.holds.all().for_each(|(thread, lock, mode)| (thread, lock, mode as u8).hash(digest));
+        self.exiting.hash(digest);
     }
 
     /// A thread asks for something.

@@ -9,7 +9,7 @@ use super::lock::{Lock, LockKind};
 use super::waiting::{Barrier, Condition, Once};
 
 /// What an object is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum State {
     /// A mutex, spin lock or reader-writer lock.
     Lock(Lock),
@@ -67,6 +67,11 @@ impl Objects {
     /// The object with this id.
     pub(crate) fn get(&self, id: ObjectId) -> &Object {
         &self.list[id.index()]
+    }
+
+    /// All states, in order of first use.
+    pub(crate) fn states(&self) -> impl Iterator<Item = &State> {
+        self.list.iter().map(|object| &object.state)
     }
 
     /// Whether the thread has any lock.

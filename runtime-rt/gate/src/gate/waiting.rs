@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use model::ids::ThreadId;
 
 /// A condition variable.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Condition {
     /// Who waits and is not woken, in order of arrival.
     pub(crate) waiters: Vec<ThreadId>,
@@ -21,7 +21,7 @@ impl Condition {
 }
 
 /// A barrier.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Barrier {
     /// How many threads meet.
     pub(crate) size: u32,
@@ -38,7 +38,7 @@ impl Barrier {
 }
 
 /// `pthread_once`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Once {
     /// Nobody has called it.
     New,

@@ -35,8 +35,6 @@ fn access(engine: &Engine, range: Range, kind: u32, site: SiteKey, frame: usize)
 
 /// A compare-and-swap, which writes only if it finds what it expects: one that does not is no progress.
 fn compare_and_swap(engine: &Engine, range: Range, expected: u64, site: SiteKey, frame: usize) {
-    // Faults where the instruction would, and not in the engine, if the address is bad.
-    compare(range, expected);
     let party = Party { thread: engine.current(), site, rw: Rw::Update, atomic: true };
     point(engine, range, party, Ask::CompareAndSwap { range, expected }, frame);
     // Nobody runs between here and the instruction.
@@ -61,8 +59,10 @@ fn point(engine: &Engine, range: Range, party: Party, ask: Ask, frame: usize) {
     if wanted.unwrap_or(shared || atomic) || circle() {
         engine.request(me, Request { ask, site: Some(site) });
         if rw.writes() && range.length <= WORD {
-            engine.overwritten.set(Some(word(range)));
+            engine.overwritten.set(word(range));
         }
+    } else if rw.writes() {
+        engine.rounds.disturb();
     }
     engine.note_access(party, range);
 }
@@ -142,6 +142,12 @@ extern "C" fn gate_call(site: u64, _: u64, _: u64, _: u64, frame: usize) {
 }
 
 export! {
+    fn __atomfix_gate_assembly(what: u32, site: u64) {
+        if let Some(engine) = running() {
+            engine.name_assembly(what, SiteKey(site));
+        }
+    }
+
     fn __atomfix_acquire(lock: u64, mode: u32, label: u32, frame: u64) {
         let Some((engine, mode)) = running().zip(u8::try_from(mode).ok().and_then(Mode::from_abi)) else { return };
         let me = engine.current();

@@ -20,7 +20,7 @@ static YIELD: Real = Real::new(c"sched_yield");
 pub(super) static REALS: &[&Real] = &[&GET_TIME, &GET_TIME_OF_DAY, &TIME, &NANOSLEEP, &CLOCK_NANOSLEEP, &USLEEP, &SLEEP, &YIELD];
 
 fn now(engine: &Engine) -> (i64, i64) {
-    engine.with_current(|fiber| fiber.circle.borrow_mut().look_at_clock());
+    engine.look_at_clock();
     let Nanoseconds(now) = engine.model.borrow().now();
     (i64::try_from(now / 1_000_000_000).unwrap_or(i64::MAX), i64::try_from(now % 1_000_000_000).unwrap_or(0))
 }

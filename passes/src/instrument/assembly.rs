@@ -1,0 +1,65 @@
+//! What inline assembly does, as far as its text and its operands tell.
+//!
+//! Operands that are memory are known by address and type. Memory that code finds through a register is not, so whoever explores
+//! schedules has to be told that such code synchronizes. Not seen: what assembly calls, and loops in it.
+
+use crate::llvm::{Instruction, Module, Value};
+
+/// What its instructions are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Nothing that threads could tell from plain code.
+    Plain,
+    /// It reads and writes memory in one step.
+    Synchronizes,
+    /// It draws random numbers.
+    DrawsNumbers,
+}
+
+/// What a call of assembly is for; an intrinsic that counts as one draws random numbers.
+pub(super) fn purpose(call: Instruction<'_>) -> Purpose {
+    call.called().assembly().map_or(Purpose::DrawsNumbers, |text| purpose_of(&text))
+}
+
+/// Whether it is plain code without an operand that is memory.
+pub(super) fn is_plain(call: Instruction<'_>) -> bool {
+    let arguments = 0..u32::try_from(call.arguments().len()).unwrap_or(u32::MAX);
+    purpose(call) == Purpose::Plain && arguments.map(|index| call.element_type(index)).all(|element| element.is_none())
+}
+
+/// What the instructions in this text are for.
+fn purpose_of(text: &str) -> Purpose {
+    let words = || text.split(|letter: char| !letter.is_ascii_alphanumeric()).map(str::to_ascii_lowercase);
+    if words().any(|word| word.starts_with("rdrand") || word.starts_with("rdseed")) {
+        return Purpose::DrawsNumbers;
+    }
+    let synchronizes = |word: String| word == "lock" || ["xchg", "cmpxchg", "xadd", "xbegin"].iter().any(|name| word.starts_with(name));
+    if words().any(synchronizes) { Purpose::Synchronizes } else { Purpose::Plain }
+}
+
+/// The operands of an assembly call that are memory: address and bytes.
+pub(super) fn memory<'m>(call: Instruction<'m>, module: Module<'m>) -> Vec<(Value<'m>, u32)> {
+    let sized = |(index, address)| Some((address, u32::try_from(module.store_size(call.element_type(index)?)).ok()?));
+    (0..).zip(call.arguments()).filter_map(sized).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_tell_what_assembly_is_for() {
+        for (text, expected) in [
+            ("", Purpose::Plain),
+            ("pause", Purpose::Plain),
+            ("mfence", Purpose::Plain),
+            ("movl $1, $0 # unlocked", Purpose::Plain),
+            ("lock; xaddl $0, $1", Purpose::Synchronizes),
+            ("LOCK CMPXCHGQ $2, $1\n\tsete $0", Purpose::Synchronizes),
+            ("xchgb $0, $1", Purpose::Synchronizes),
+            ("rdrandq $0", Purpose::DrawsNumbers),
+        ] {
+            assert_eq!(purpose_of(text), expected, "{text}");
+        }
+    }
+}

@@ -5,14 +5,13 @@ use std::vec::Vec;
 
 use model::event::Event;
 use model::ids::{ObjectId, ThreadId};
-use model::pair::Mode;
-use model::report::Coverage;
 
 use super::machine::{Machine, Outcome};
 use super::program::Program;
 use crate::minimize::Traced;
+use crate::strategy::around::{Around, Change};
 use crate::strategy::replay::{Expected, What};
-use crate::strategy::{Choice, Counts, Ending, Outcome as Verdict, Pick, Point, Step, Strategy};
+use crate::strategy::{Choice, Ending, Outcome as Verdict, Pick, Point, Step, Strategy};
 
 /// What an exploration saw.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -97,63 +96,32 @@ fn pick(machine: &Machine, program: &Program, thread: ThreadId, condition: Optio
 
 /// One execution, step by step.
 pub fn trace(program: &Program, strategy: &mut dyn Strategy) -> (Option<Outcome>, Vec<Traced>) {
-    let mut tracer = Tracer { inner: strategy, steps: Vec::new() };
+    let mut tracer = Around::changing(strategy, Steps(Vec::new()));
     if !tracer.begin() {
         return (None, Vec::new());
     }
     let (outcome, _) = execute(program, &mut tracer, &mut Vec::new());
-    (outcome, tracer.steps)
+    (outcome, tracer.change.0)
 }
 
-/// Writes down what another strategy chooses.
-struct Tracer<'a> {
-    inner: &'a mut dyn Strategy,
-    steps: Vec<Traced>,
-}
+/// What a strategy chooses.
+struct Steps(Vec<Traced>);
 
-impl Strategy for Tracer<'_> {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn begin(&mut self) -> bool {
-        self.inner.begin()
-    }
-
-    fn choose(&mut self, point: &Point<'_>) -> Choice {
-        let choice = self.inner.choose(point);
+impl Change for Steps {
+    fn choose(&mut self, inner: &mut dyn Strategy, point: &Point<'_>) -> Choice {
+        let choice = inner.choose(point);
         if let Choice::Run(thread) = choice {
             let step = Expected { thread, what: point.event(thread).map(What::of), picks: Vec::new() };
-            self.steps.push(Traced { step, preempts: point.preempts(thread) });
+            self.0.push(Traced { step, preempts: point.preempts(thread) });
         }
         choice
     }
 
-    fn pick(&mut self, pick: &Pick<'_>) -> u32 {
-        let taken = self.inner.pick(pick);
-        if let Some(traced) = self.steps.last_mut() {
+    fn pick(&mut self, inner: &mut dyn Strategy, pick: &Pick<'_>) -> u32 {
+        let taken = inner.pick(pick);
+        if let Some(traced) = self.0.last_mut() {
             traced.step.picks.push(taken);
         }
         taken
-    }
-
-    fn executed(&mut self, step: &Step) {
-        self.inner.executed(step);
-    }
-
-    fn released(&mut self, thread: ThreadId, lock: u64, left: Option<Mode>) {
-        self.inner.released(thread, lock, left);
-    }
-
-    fn end(&mut self, ending: &Ending<'_>) {
-        self.inner.end(ending);
-    }
-
-    fn counts(&self) -> Counts {
-        self.inner.counts()
-    }
-
-    fn coverage(&self) -> Coverage {
-        self.inner.coverage()
     }
 }

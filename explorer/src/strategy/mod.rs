@@ -25,6 +25,7 @@
 //! time-out (or a spurious wake-up) counts as a preemption when an event of another kind was enabled: otherwise loops of
 //! timed waits would be unbounded within a bound. Picks are free. So there is always a step that is not a preemption.
 
+pub mod around;
 pub mod budget;
 mod classes;
 pub mod config;

@@ -1,0 +1,104 @@
+//! A strategy around another one: it changes a few answers, and all else is the inner one's.
+
+use alloc::vec::Vec;
+use core::ops::DerefMut;
+
+use model::ids::ThreadId;
+use model::pair::Mode;
+use model::report::{Coverage, Estimate};
+
+use super::replay::Divergence;
+use super::subtree::Subtree;
+use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
+
+/// What is changed. Whatever is not is asked of the inner strategy.
+pub trait Change {
+    /// As [`Strategy::begin`].
+    fn begin(&mut self, inner: &mut dyn Strategy) -> bool {
+        inner.begin()
+    }
+
+    /// As [`Strategy::choose`].
+    fn choose(&mut self, inner: &mut dyn Strategy, point: &Point<'_>) -> Choice {
+        inner.choose(point)
+    }
+
+    /// As [`Strategy::pick`].
+    fn pick(&mut self, inner: &mut dyn Strategy, pick: &Pick<'_>) -> u32 {
+        inner.pick(pick)
+    }
+}
+
+/// A strategy, changed.
+#[derive(Debug)]
+pub struct Around<S, C> {
+    pub(super) inner: S,
+    pub(crate) change: C,
+}
+
+impl<S, C> Around<S, C> {
+    /// A strategy with a change.
+    pub(crate) fn changing(inner: S, change: C) -> Self {
+        Self { inner, change }
+    }
+}
+
+impl<'a, S: DerefMut<Target = dyn Strategy + 'a>, C: Change> Strategy for Around<S, C> {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn begin(&mut self) -> bool {
+        self.change.begin(&mut *self.inner)
+    }
+
+    #[inline]
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        self.change.choose(&mut *self.inner, point)
+    }
+
+    fn pick(&mut self, pick: &Pick<'_>) -> u32 {
+        self.change.pick(&mut *self.inner, pick)
+    }
+
+    #[inline]
+    fn executed(&mut self, step: &Step) {
+        self.inner.executed(step);
+    }
+
+    fn released(&mut self, thread: ThreadId, lock: u64, left: Option<Mode>) {
+        self.inner.released(thread, lock, left);
+    }
+
+    fn overwrote(&mut self, before: u64) {
+        self.inner.overwrote(before);
+    }
+
+    fn end(&mut self, ending: &Ending<'_>) {
+        self.inner.end(ending);
+    }
+
+    fn counts(&self) -> Counts {
+        self.inner.counts()
+    }
+
+    fn coverage(&self) -> Coverage {
+        self.inner.coverage()
+    }
+
+    fn left(&self) -> Vec<Subtree> {
+        self.inner.left()
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        self.inner.estimate()
+    }
+
+    fn is_limited(&self) -> bool {
+        self.inner.is_limited()
+    }
+
+    fn divergence(&self) -> Option<Divergence> {
+        self.inner.divergence()
+    }
+}

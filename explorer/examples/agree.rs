@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use explorer::fake::explore::explore;
-use explorer::fake::generate::{Flavor, program};
+use explorer::fake::generate::{FLAVORS, Flavor, program};
 use explorer::fake::machine::Outcome;
 use explorer::fake::oracle::{self, Within};
 use explorer::fake::program::Program;
@@ -20,7 +20,7 @@ fn main() {
     let mut arguments = std::env::args().skip(1).map(|argument| argument.parse().expect("a number"));
     let first = arguments.next().unwrap_or(0);
     let programs = arguments.next().unwrap_or(1000);
-    for flavor in [Flavor::Accesses, Flavor::Locks, Flavor::Everything] {
+    for flavor in FLAVORS {
         let (mut tried, mut schedules, mut sleeping, mut reduced, mut bounded) = (0, 0, [0; 2], [0; 2], [0; 2]);
         for seed in first..first + programs {
             let program = program(seed, flavor);

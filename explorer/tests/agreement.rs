@@ -71,6 +71,11 @@ fn unbounded_searches_find_every_outcome_of_everything() {
 }
 
 #[test]
+fn unbounded_searches_find_every_outcome_of_four_threads() {
+    check_unbounded(Flavor::FourThreads, 4000);
+}
+
+#[test]
 fn bounded_searches_find_exactly_the_outcomes_within_the_bound() {
     for flavor in [Flavor::Accesses, Flavor::Locks, Flavor::Everything] {
         for (seed, program, _, _) in programs(flavor, 3000) {

@@ -108,6 +108,7 @@ fn swaps_behind_other_steps_have_an_execution_for_each_class() {
         ("main: create a, create b\n a: cas x 0 1 r, skip 1 unless r == 1, store x 0\n b: cas x 0 1 r, cas x 0 1 r", 4),
     ] {
         check(program, expected);
+        assert_eq!(traces(&parse(program)), expected, "{program}");
     }
 }
 
@@ -131,6 +132,7 @@ fn counts_are_those_of_brute_force() {
         "main: create a, create b\n a: rdlock m, read x r, unlock m\n b: lock m, write x 1, unlock m",
         "main: create a, create b\n a: acquire k X, write x 1, release k\n b: acquire k U, read x r, acquire k X, write x r+1, release k",
         "main: create a, write x 1, join a, read x r\n a: read x r, write x r+1",
+        "main: create a, create b, create c\n a: read x r\n b: read x r\n c: write x 1",
     ] {
         check(program, traces(&parse(program)));
     }

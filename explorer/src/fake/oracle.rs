@@ -147,7 +147,10 @@ fn normal_form(path: &[Taken]) -> Trace {
     for &(thread, event, woken) in path {
         let number = numbers.entry(thread).or_default();
         let before = steps.iter().filter(|(other, _, e)| *other != thread && dependent(e, &event)).map(|&(t, n, _)| (t, n));
-        form.push((thread, *number * 8 + woken, before.collect()));
+        // Independent steps come before it in any order.
+        let mut before: Vec<_> = before.collect();
+        before.sort_unstable();
+        form.push((thread, *number * 8 + woken, before));
         steps.push((thread, *number, event));
         *number += 1;
     }

@@ -107,7 +107,14 @@ fn bounded_searches_find_exactly_the_outcomes_within_the_bound() {
 fn nothing_is_lost_behind_failures_and_semaphores() {
     // In each of these, a search lost outcomes or classes: by repeating a step that ends the execution before the one that it was to try, and
     // by leaving what is independent of threads that had been planned alone to each other.
+    // And by trying others only at the last step of what `exit` runs, when the process had begun to end before.
     for text in [
+        "main: create a, create b
+         a: exit, read x r, read y r
+         b: yield, write x 1, write y 1",
+        "main: create a, create b, write x 2, exit, read x r, add y 1
+         a: write x 1, read y r
+         b: read x r, assert r == 2, exit, add x 5",
         "main: create a, create b, create c, create d
          a: add z 1, post n
          b: load z s, post n
@@ -124,5 +131,9 @@ fn nothing_is_lost_behind_failures_and_semaphores() {
         assert_eq!(outcomes(&program, &mut dpor), outcomes(&program, &mut sleeping), "{text}");
         let (run, classes) = (dpor.counts(), sleeping.counts());
         assert!(run.failed > 0 || run.schedules == classes.schedules, "{text}: {run:?}, {classes:?}");
+        for bound in 0..3 {
+            let (expected, _) = oracle::outcomes(&program, Within::Preemptions(bound));
+            assert_eq!(outcomes(&program, &mut Bounded::new(bound)), expected, "{text} within {bound}");
+        }
     }
 }

@@ -45,24 +45,29 @@ pub fn program(seed: u64, flavor: Flavor) -> Program {
     let mut bodies = vec![(1..=threads).map(Op::Create).collect::<Vec<_>>()];
     if threads == 1 {
         let most = length + 1;
-        while bodies[0].len() < most {
+        while bodies[0].len() < most && !is_over(flavor, &bodies[0]) {
             block(&mut random, flavor, &mut bodies[0]);
         }
     }
-    if random.below(2) == 0 {
+    if random.below(2) == 0 && !is_over(flavor, &bodies[0]) {
         bodies[0].extend((1..=threads).map(Op::Join));
     }
     for _ in 0..threads {
         let mut body = Vec::new();
-        while body.len() < length {
+        while body.len() < length && !is_over(flavor, &body) {
             block(&mut random, flavor, &mut body);
         }
-        if random.below(4) == 0 {
+        if random.below(4) == 0 && !is_over(flavor, &body) {
             body.push(Op::Assert { register: 0, value: i64::from(random.below(2)) });
         }
         bodies.push(body);
     }
     Program { bodies, sizes }
+}
+
+/// Whether the body has ended the process, where nothing can follow that.
+fn is_over(flavor: Flavor, body: &[Op]) -> bool {
+    flavor == Flavor::Primitives && body.last() == Some(&Op::ExitProcess)
 }
 
 /// One or a few operations that make sense together.

@@ -26,7 +26,8 @@ pub struct Machine {
     semaphores: Vec<u32>,
     /// The thread of each body, once it was created.
     created: Vec<Option<ThreadId>>,
-    ended: bool,
+    /// Who ends the process: it alone goes on, with what its body has after that.
+    exiting: Option<ThreadId>,
     /// Injected locks that the last step dropped or weakened, until somebody asks.
     dropped: Vec<(usize, Option<Mode>)>,
 }
@@ -82,7 +83,7 @@ impl Machine {
             locks: vec![Vec::new(); sizes.locks],
             semaphores: vec![0; sizes.semaphores],
             created: vec![None; program.bodies.len()],
-            ended: false,
+            exiting: None,
             dropped: Vec::new(),
         };
         machine.spawn(0);
@@ -163,7 +164,7 @@ impl Machine {
     #[must_use]
     pub fn is_enabled(&self, program: &Program, thread: ThreadId) -> bool {
         let state = &self.threads[thread.index()];
-        if self.ended || state.phase == Phase::Ended {
+        if state.phase == Phase::Ended || self.exiting.is_some_and(|exiting| exiting != thread) {
             return false;
         }
         if state.phase == Phase::Fresh {
@@ -297,7 +298,7 @@ impl Machine {
             Op::Take(semaphore) => self.semaphores[semaphore] -= 1,
             Op::Create(body) => drop(self.spawn(body)),
             Op::Join(_) | Op::Yield => {}
-            Op::ExitProcess => self.ended = true,
+            Op::ExitProcess => self.exiting = Some(thread),
             Op::Assert { .. } | Op::SkipUnless { .. } | Op::Drop { .. } => {
                 unreachable!("local operations are part of the step before them")
             }
@@ -354,7 +355,8 @@ impl Machine {
         let of_body = |body: usize| self.created[body].map(|thread| &self.threads[thread.index()]);
         let bodies = 0..self.created.len();
         let registers = || bodies.clone().map(|body| of_body(body).map(|thread| thread.registers)).collect();
-        if self.ended {
+        let is_over = |thread: ThreadId| self.threads[thread.index()].phase == Phase::Ended;
+        if self.exiting.is_some_and(is_over) {
             Outcome::Exited(self.variables.clone(), registers())
         } else if self.threads.iter().all(|thread| thread.phase == Phase::Ended) {
             Outcome::Ended(self.variables.clone(), registers())

@@ -11,7 +11,7 @@
 
 use alloc::vec::Vec;
 
-use model::event::Event;
+use model::event::{Event, EventKind};
 use model::ids::ThreadId;
 use model::pair::Mode;
 use model::report::{Coverage, Estimate};
@@ -37,6 +37,8 @@ pub struct Bounded {
     /// Conflicting steps of one step.
     rivals: Vec<usize>,
     limited: bool,
+    /// The level at which the current execution has begun to end the process: its thread alone goes on, with what `exit` runs.
+    exit: Option<usize>,
     /// Whether the engine left out what orders steps: then nothing is claimed.
     uncertain: bool,
 }
@@ -94,7 +96,17 @@ impl Bounded {
     #[must_use]
     pub fn below(bound: u32, subtree: Subtree) -> Self {
         let (path, history) = (Path::below(subtree.clone()), History::default());
-        Self { bound, path, begins: subtree, history, waiting: ThreadSet::EMPTY, rivals: Vec::new(), limited: false, uncertain: false }
+        Self {
+            bound,
+            path,
+            begins: subtree,
+            history,
+            waiting: ThreadSet::EMPTY,
+            rivals: Vec::new(),
+            limited: false,
+            exit: None,
+            uncertain: false,
+        }
     }
 
     fn extend(&mut self, point: &Point<'_>) -> Choice {
@@ -137,6 +149,9 @@ impl Bounded {
         if wakes(&event) {
             self.waiting = waiting(point.pending);
         }
+        if event.kind == EventKind::ExitProcess {
+            self.exit = Some(at);
+        }
         self.path.advance()
     }
 
@@ -172,9 +187,10 @@ impl Bounded {
             let Some(event) = event else { continue };
             self.history.rivals(thread, event, &mut self.rivals);
             self.plan_at_rivals(thread);
-            // A thread that could have gone on: the last step stopped it.
-            if self.path.deepest().is_some_and(|last| last.node.enabled.contains(thread)) {
-                self.plan(self.path.levels().len() - 1, thread);
+            // A thread that could have gone on: the last step stopped it, or the one that began to end the process.
+            let stopped = self.exit.or(self.path.levels().len().checked_sub(1));
+            if let Some(at) = stopped.filter(|&at| self.path.level(at).node.enabled.contains(thread)) {
+                self.plan(at, thread);
             }
         }
     }
@@ -197,6 +213,7 @@ impl Strategy for Bounded {
     }
 
     fn begin(&mut self) -> bool {
+        self.exit = None;
         self.path.begin()
     }
 

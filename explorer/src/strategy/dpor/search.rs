@@ -37,6 +37,8 @@ pub struct Dpor {
     guided_picks: Vec<u32>,
     /// Those who waited on a condition before the current step, when that is a signal.
     waiting: ThreadSet,
+    /// The level at which the current execution has begun to end the process: its thread alone goes on, with what `exit` runs.
+    exit: Option<usize>,
     /// Whether the engine left out what orders steps: then nothing is claimed.
     uncertain: bool,
 }
@@ -181,6 +183,9 @@ impl Dpor {
         if wakes(&event) {
             self.waiting = waiting(point.pending);
         }
+        if event.kind == EventKind::ExitProcess {
+            self.exit = Some(at);
+        }
         self.path.advance()
     }
 
@@ -234,8 +239,9 @@ impl Dpor {
         if ending.outcome == Outcome::Abandoned {
             return;
         }
-        // Threads that could have gone on when the execution ended: the last step stopped them.
-        if let Some(at) = self.path.levels().len().checked_sub(1).filter(|&at| self.path.is_open(at)) {
+        // Threads that could have gone on when the execution ended: the last step stopped them, or the one that began to end the process.
+        let stopped = self.exit.or(self.path.levels().len().checked_sub(1));
+        if let Some(at) = stopped.filter(|&at| self.path.is_open(at)) {
             let last = self.path.level_mut(at);
             for at in 0..last.node.events.len() {
                 let (thread, event) = last.node.events[at];
@@ -317,6 +323,7 @@ impl Strategy for Dpor {
 
     fn begin(&mut self) -> bool {
         self.races.clear();
+        self.exit = None;
         self.path.begin()
     }
 

@@ -19,7 +19,7 @@ use explorer::strategy::config::{Config, Name};
 use explorer::strategy::iterative::Preemptions;
 use explorer::target::setup::Setup;
 use explorer::target::watch::Explored;
-use model::report::{Coverage, Outcome};
+use model::report::{Coverage, Estimate, Outcome};
 
 fn subject(name: Name, preemptions: Preemptions, executions: Option<u64>) -> Subject {
     let strategy = Config { name, preemptions, executions, seed: 5 };
@@ -38,6 +38,7 @@ fn perform(program: &Program, setup: &Setup) -> Explored {
     explored.found.coverage = Some(strategy.coverage());
     explored.found.limited = strategy.is_limited();
     explored.found.left = strategy.left();
+    explored.found.classes = strategy.sketch();
     let outcome = |(end, count): (End, u64)| {
         let text = format!("{end:?}");
         Outcome { identity: model::ids::fnv1a(text.as_bytes()), count, text }
@@ -135,6 +136,7 @@ fn results_do_not_depend_on_how_many_explore() {
     assert_eq!(limited.found.coverage, Some(Coverage::Partial(limited.counts.schedules)));
     let sampled = check_independent(&program, Name::Pos, none, Some(3500));
     assert_eq!((sampled.counts.schedules, sampled.found.coverage), (3500, Some(Coverage::Sampled(3500))));
+    assert!(matches!(sampled.estimate, Some(Estimate::Unseen(unseen)) if unseen > 0.1), "{:?}", sampled.estimate);
 }
 
 #[test]

@@ -15,8 +15,9 @@ use std::string::String;
 use std::vec::Vec;
 
 use model::event::Range;
-use model::report::Coverage;
+use model::report::{Coverage, Estimate};
 
+use super::estimate;
 use super::id::PartId;
 use super::task::{BLOCK, Division, Rest, Task, division, first, seed, with_samples};
 use super::total::{Class, class, total};
@@ -356,7 +357,16 @@ impl Campaign {
     pub fn counted(&self) -> Progress {
         let counted = self.done.values().filter(|done| done.what != What::Void).map(|done| done.explored.counts);
         let sum = counted.fold(Counts::default(), Counts::plus);
-        Progress { schedules: sum.schedules, failed: sum.failed, estimate: None }
+        Progress { schedules: sum.schedules, failed: sum.failed, estimate: self.estimate() }
+    }
+
+    /// How much there is, as far as can be told.
+    fn estimate(&self) -> Option<Estimate> {
+        match division(self.config().name) {
+            Division::Blocks => estimate::of_samples(self.done.values()),
+            Division::Subtrees if !self.is_over() => estimate::of_search(&self.done, self.waiting.iter().chain(&self.running)),
+            Division::Subtrees | Division::None => None,
+        }
     }
 
     /// What is asked for to make a failing schedule simple.
@@ -378,6 +388,7 @@ impl Campaign {
         let counted = self.done.values().filter(|done| done.what != What::Void).map(|done| &done.explored);
         let mut total = total(counted.chain(&self.broken_off));
         total.found.coverage = Some(self.coverage(&total));
+        total.estimate = self.estimate();
         total
     }
 

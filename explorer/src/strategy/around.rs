@@ -8,6 +8,7 @@ use model::pair::Mode;
 use model::report::{Coverage, Estimate};
 
 use super::replay::Divergence;
+use super::sketch::Class;
 use super::subtree::Subtree;
 use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
 
@@ -92,6 +93,10 @@ impl<'a, S: DerefMut<Target = dyn Strategy + 'a>, C: Change> Strategy for Around
 
     fn estimate(&self) -> Option<Estimate> {
         self.inner.estimate()
+    }
+
+    fn sketch(&self) -> Vec<Class> {
+        self.inner.sketch()
     }
 
     fn is_limited(&self) -> bool {

@@ -14,6 +14,7 @@ use model::event::{Event, EventKind};
 use model::ids::ThreadId;
 use model::pair::Rw;
 
+use super::sketch::{Class, Seen, sketch};
 use crate::threads::MAX_THREADS;
 
 /// Slots of the table of classes.
@@ -138,6 +139,13 @@ impl Classes {
             }
             _ => {}
         }
+    }
+
+    /// Some of the classes, chosen by their hashes.
+    pub(super) fn sketch(&self) -> Vec<Class> {
+        let seen = |times: u8| if times == 1 { Seen::Once } else { Seen::Again };
+        let known = self.table.iter().filter(|(_, times)| *times > 0);
+        sketch(known.map(|&(class, times)| Class { key: mix(mix(class, 1), class), seen: seen(times) }).collect())
     }
 
     /// How many classes were seen.

@@ -46,6 +46,7 @@ pub mod random;
 pub mod replay;
 pub mod sampler;
 pub mod selective;
+pub mod sketch;
 pub mod subtree;
 pub mod weighted;
 
@@ -57,6 +58,7 @@ use model::pair::Mode;
 use model::report::{Coverage, Estimate};
 
 use self::replay::Divergence;
+use self::sketch::Class;
 use self::subtree::Subtree;
 use crate::threads::ThreadSet;
 
@@ -239,6 +241,11 @@ pub trait Strategy {
     /// How much there is, as far as can be told.
     fn estimate(&self) -> Option<Estimate> {
         None
+    }
+
+    /// Of a sampler: some of the classes of schedules that it has seen.
+    fn sketch(&self) -> Vec<Class> {
+        Vec::new()
     }
 
     /// Whether a bound has kept anything out so far.

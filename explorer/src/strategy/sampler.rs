@@ -3,9 +3,12 @@
 //! A sampler never ends by itself, and says of what it covers only how many schedules it drew. All chance comes from one
 //! generator, which options within steps are drawn from too.
 
+use alloc::vec::Vec;
+
 use model::report::{Coverage, Estimate};
 
 use super::classes::Classes;
+use super::sketch::Class;
 use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
 use crate::random::Random;
 
@@ -85,6 +88,10 @@ impl<D: Draw> Strategy for Sampler<D> {
 
     fn estimate(&self) -> Option<Estimate> {
         self.classes.unseen().map(Estimate::Unseen)
+    }
+
+    fn sketch(&self) -> Vec<Class> {
+        self.classes.sketch()
     }
 
     fn counts(&self) -> Counts {

@@ -19,6 +19,7 @@
 //! divergence step 3: ...
 //! shared 7ffff7d0+4
 //! limited yes
+//! class 5d0c0f5e0b7a1c22 once
 //! left
 //! t0 create - 1 - -
 //! end
@@ -37,6 +38,7 @@ use model::event::{KindCode, Range};
 use model::ids::{SiteKey, ThreadId};
 use model::report::{Coverage, FailureKind, Outcome};
 
+use crate::strategy::sketch::{Class, Seen};
 use crate::strategy::subtree::Subtree;
 
 /// How many random ends of a beginning all fail when its failure counts as certain.
@@ -114,6 +116,8 @@ pub struct Found {
     pub shared: Vec<Range>,
     /// Whether a bound has kept anything out.
     pub limited: bool,
+    /// Of a block of samples: some of the classes of schedules that it has seen.
+    pub classes: Vec<Class>,
     /// What a part of a search leaves to others.
     pub left: Vec<Subtree>,
     /// Where an execution left the schedule it was to follow.
@@ -174,6 +178,13 @@ pub fn read_steps<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Option<Vec<T
 #[must_use]
 pub fn range_text(range: Range) -> String {
     alloc::format!("{:x}+{}", range.address, range.length)
+}
+
+/// A class of schedules as text.
+#[must_use]
+pub fn class_text(class: Class) -> String {
+    let seen = if class.seen == Seen::Once { "once" } else { "again" };
+    alloc::format!("class {:x} {seen}\n", class.key)
 }
 
 /// Reads a range of memory.
@@ -263,6 +274,9 @@ impl Found {
         }
         if self.limited {
             text.push_str("limited yes\n");
+        }
+        for class in &self.classes {
+            text.push_str(&class_text(*class));
         }
         for subtree in &self.left {
             text.push_str("left\n");
@@ -357,6 +371,11 @@ impl Found {
             }
             "remark" => self.remarks.push(unescape(value)),
             "shared" => self.shared.push(read_range(value)?),
+            "class" => {
+                let (key, seen) = value.split_once(' ')?;
+                let seen = if seen == "once" { Seen::Once } else { Seen::Again };
+                self.classes.push(Class { key: u64::from_str_radix(key, 16).ok()?, seen });
+            }
             "limited" => self.limited = value == "yes",
             "left" => self.left.push(Subtree::read(lines)?),
             "divergence" => self.divergence = Some(unescape(value)),
@@ -401,13 +420,14 @@ mod tests {
         let mut text = failure_text(0, &failure());
         assert_eq!(Found::from_text(&text).failures, [failure()]);
         text.push_str(&minimized_text(0, &failure().steps[..1]));
-        text.push_str("critical 0 1\ncount 0 5\ncoverage up to 2 preemptions\nremark hm\ninterleaved s0000000000000001 s0000000000000002 s0000000000000003\nshared ff+2\nlimited yes\nleft\nt1 - - 2 - -\nend\nleft\nend\n");
+        text.push_str("critical 0 1\ncount 0 5\ncoverage up to 2 preemptions\nremark hm\ninterleaved s0000000000000001 s0000000000000002 s0000000000000003\nshared ff+2\nlimited yes\nclass ff once\nleft\nt1 - - 2 - -\nend\nleft\nend\n");
         let found = Found::from_text(&text);
         assert_eq!((found.failures[0].count, found.failures[0].critical), (5, Some(1)));
         assert_eq!(found.failures[0].minimized.as_deref(), Some(&failure().steps[..1]));
         assert_eq!(found.coverage, Some(Coverage::Preemptions(2)));
         assert_eq!(found.remarks, ["hm"]);
         assert_eq!(Found::from_text(&found.to_text()), found);
+        assert_eq!(found.classes, [Class { key: 255, seen: Seen::Once }]);
         assert_eq!((found.shared, found.limited), ([Range { address: 0xff, length: 2 }].to_vec(), true));
         let left = Subtree::read(&mut "t1 - - 2 - -".lines()).expect("a subtree");
         assert_eq!(found.left, [left, Subtree::default()]);

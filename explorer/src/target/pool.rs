@@ -97,7 +97,7 @@ fn progress(campaign: &Campaign, running: &[(PartId, Watched)]) -> Progress {
     running.iter().map(|(_, watched)| watched.progress()).fold(campaign.counted(), |sum, one| Progress {
         schedules: sum.schedules + one.schedules,
         failed: sum.failed + one.failed,
-        estimate: None,
+        estimate: sum.estimate,
     })
 }
 

@@ -13,7 +13,7 @@ use explorer::strategy::budget::Budget;
 use explorer::strategy::prefix::{Prefix, critical};
 use explorer::strategy::replay::{Discipline, Expected, Replay, What};
 use explorer::strategy::{Ending, Outcome, Strategy};
-use explorer::target::found::{ENDS, FoundFailure, Interleaved, TakenStep, minimized_text, range_text};
+use explorer::target::found::{ENDS, FoundFailure, Interleaved, TakenStep, class_text, minimized_text, range_text};
 use explorer::target::page::{Phase, Word};
 use explorer::target::setup::{End, Sequel, Setup};
 use explorer::violation::{Pairs, Violation, violations};
@@ -321,6 +321,9 @@ fn report_rest(engine: &Engine, strategy: &dyn Strategy) {
     }
     if strategy.is_limited() {
         text.push_str("limited yes\n");
+    }
+    for class in strategy.sketch() {
+        text.push_str(&class_text(class));
     }
     for subtree in strategy.left() {
         text.push_str("left\n");

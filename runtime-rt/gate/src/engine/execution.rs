@@ -214,10 +214,13 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
     }
     engine.rounds.step(&Taken { thread, event: performed.event, result: performed.result, before }, &enabled);
     match stop {
-        Stop::Point if engine.rounds.is_watching() => match engine.rounds.come_round(|digest| state(engine, digest)) {
-            Some((first, threads)) => Err(Ended::Failed(livelock(engine, first, &threads))),
-            None => Ok(thread),
-        },
+        Stop::Point if engine.rounds.is_watching() => {
+            engine.fibers.borrow()[thread.index()].leave_place();
+            match engine.rounds.come_round(|digest| state(engine, digest)) {
+                Some((first, threads)) => Err(Ended::Failed(livelock(engine, first, &threads))),
+                None => Ok(thread),
+            }
+        }
         Stop::Point => Ok(thread),
         Stop::Exited(0) => Err(Ended::Passed),
         Stop::Exited(status) => {

@@ -79,6 +79,10 @@ impl<'a, S: DerefMut<Target = dyn Strategy + 'a>, C: Change> Strategy for Around
         self.inner.end(ending);
     }
 
+    fn learnt(&mut self) -> bool {
+        self.inner.learnt()
+    }
+
     fn counts(&self) -> Counts {
         self.inner.counts()
     }

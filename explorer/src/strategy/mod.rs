@@ -227,6 +227,12 @@ pub trait Strategy {
     /// The execution is over.
     fn end(&mut self, ending: &Ending<'_>);
 
+    /// More memory was found shared, so from the next execution on there are more points. Whether the strategy can go on all the same; if
+    /// not, a new one begins.
+    fn learnt(&mut self) -> bool {
+        false
+    }
+
     /// The executions so far.
     fn counts(&self) -> Counts;
 

@@ -35,6 +35,10 @@ const FEW: u32 = 3;
 const PAIRS: usize = 0;
 const SAMPLING: usize = 1;
 
+/// The members that begin anew when there are more points.
+const SYSTEMATIC: usize = 2;
+const COMPLETE: usize = 6;
+
 /// Several strategies by turns.
 pub struct Portfolio {
     members: Vec<Member>,
@@ -60,15 +64,12 @@ impl Portfolio {
     /// The usual members, of which the systematic ones go up to so many preemptions; samplers get seeds that follow from this one.
     #[must_use]
     pub fn new(seed: u64, most: Preemptions) -> Self {
-        let (few, complete): (_, Box<dyn Strategy>) = match most {
-            Preemptions::AtMost(bound) => (bound.min(FEW), Box::new(Bounded::new(bound))),
-            Preemptions::Unlimited => (FEW, Box::new(Dpor::new())),
-        };
+        let [few, complete] = systematic(most);
         let member = |strategy: Box<dyn Strategy>, share| Member { strategy, share, turns: 0, done: false };
         let members = alloc::vec![
             member(Box::new(Pairs::new()), 2),
             member(Box::new(Pos::new(seed)), 2),
-            member(Box::new(Iterative::new(Preemptions::AtMost(few))), 2),
+            member(few, 2),
             member(Box::new(Pct::new(seed.wrapping_add(1), 3)), 2),
             member(Box::new(Weighted::new(seed.wrapping_add(2))), 1),
             member(Box::new(Selective::new(seed.wrapping_add(3))), 2),
@@ -89,6 +90,15 @@ impl Portfolio {
         let turns = |at: usize, member: &Member| member.turns.saturating_sub(opening(at));
         waiting.min_by_key(|&(at, member)| turns(at, member) * 6 / member.share).map(|(at, _)| at)
     }
+}
+
+/// The members that are systematic, up to so many preemptions: [`SYSTEMATIC`] and [`COMPLETE`].
+fn systematic(most: Preemptions) -> [Box<dyn Strategy>; 2] {
+    let (few, complete): (_, Box<dyn Strategy>) = match most {
+        Preemptions::AtMost(bound) => (bound.min(FEW), Box::new(Bounded::new(bound))),
+        Preemptions::Unlimited => (FEW, Box::new(Dpor::new())),
+    };
+    [Box::new(Iterative::new(Preemptions::AtMost(few))), complete]
 }
 
 /// What a member that has come to its end covers, if that is all that is wanted.
@@ -148,6 +158,19 @@ impl Strategy for Portfolio {
         let strategy = &mut self.members[self.current].strategy;
         strategy.end(ending);
         self.counts.add(if strategy.divergence().is_some() { Outcome::Diverged } else { ending.outcome });
+    }
+
+    fn learnt(&mut self) -> bool {
+        // Trees and plans are of executions with the points of before; what was sampled is none the worse.
+        let [few, complete] = systematic(self.most);
+        self.members[SYSTEMATIC].strategy = few;
+        self.members[COMPLETE].strategy = complete;
+        for member in &mut self.members {
+            member.done = false;
+            member.strategy.learnt();
+        }
+        self.covered = None;
+        true
     }
 
     fn counts(&self) -> Counts {

@@ -86,6 +86,12 @@ impl<D: Draw> Strategy for Sampler<D> {
         self.draw.end(&mut self.random);
     }
 
+    fn learnt(&mut self) -> bool {
+        // Schedules with other points are of other classes.
+        self.classes = Classes::default();
+        true
+    }
+
     fn estimate(&self) -> Option<Estimate> {
         self.classes.unseen().map(Estimate::Unseen)
     }

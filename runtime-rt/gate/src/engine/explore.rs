@@ -167,7 +167,11 @@ fn explore_once(
             return true;
         }
         if setup.replay.is_none() && engine.shadow.borrow().has_grown() {
-            return false;
+            // Who looks for one failure needs no count of all schedules.
+            let goes_on = setup.end == End::FirstFailure && strategy.learnt();
+            if !goes_on {
+                return false;
+            }
         }
     }
     true

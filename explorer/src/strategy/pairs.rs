@@ -32,6 +32,8 @@ pub struct Pairs {
     known: Vec<Seen>,
     places: BTreeSet<(ThreadId, Place)>,
     made: BTreeSet<(Place, Place, Order)>,
+    /// The pairs of code that targets were made for.
+    spots: BTreeSet<(Spot, Spot)>,
     /// By rank: the most promising first.
     targets: [Vec<Target>; RANKS],
     /// How many targets of each rank have been tried.
@@ -45,8 +47,10 @@ pub struct Pairs {
     begun: bool,
 }
 
-/// Ranks of targets: accesses before locks and other objects; going on with the second thread before returning to the first.
-const RANKS: usize = 4;
+/// Ranks of targets, in two rows: those that go on with the second thread, then those that return to the first. In each row accesses that
+/// no target before had, by their code; other accesses; locks and other objects.
+const RANKS: usize = 6;
+const ROW: usize = 3;
 
 /// Which code does what.
 type Spot = (Option<SiteKey>, KindCode);
@@ -177,8 +181,13 @@ impl Pairs {
         let order = if first.thread < second.thread { Order::FirstIsOlder } else { Order::SecondIsOlder };
         if self.made.len() < MOST_PAIRS && self.made.insert((first.place, second.place, order)) {
             let accesses = [first, second].iter().all(|seen| seen.event.kind.access().is_some());
-            let rank = if accesses { 0 } else { 1 };
-            for (then, rank) in [(Then::Second, rank), (Then::First, rank + 2)] {
+            let new = self.spots.insert((first.place.0, second.place.0));
+            let rank = match (accesses, new) {
+                (true, true) => 0,
+                (true, false) => 1,
+                (false, _) => 2,
+            };
+            for (then, rank) in [(Then::Second, rank), (Then::First, rank + ROW)] {
                 self.targets[rank].push(Target { first: (first.thread, first.place), second: (second.thread, second.place), then });
             }
         }
@@ -225,6 +234,13 @@ impl Strategy for Pairs {
 
     fn end(&mut self, ending: &Ending<'_>) {
         self.counts.add(ending.outcome);
+    }
+
+    fn learnt(&mut self) -> bool {
+        // The default schedule shows what is new in it, and so do those to come.
+        self.begun = false;
+        self.target = None;
+        true
     }
 
     fn counts(&self) -> Counts {

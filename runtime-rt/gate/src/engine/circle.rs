@@ -6,7 +6,7 @@
 //! counts its turns is no circle.
 //!
 //! To keep straight code fast, a place is only counted at the first pass; the state is taken at the second and compared
-//! from the third on, the newest frame first. A thread that is alone is not looked at until it has gone on for long, or for a while where
+//! from the third on, the newest frame first; of many passes only some are looked at. A thread that is alone is not looked at until it has gone on for long, or for a while where
 //! each of its steps counts, as others have ended and were not joined. Not handled here: a circle that holds a lock of the program at every
 //! hook, and threads that go round together (`rounds`).
 
@@ -21,8 +21,10 @@ use super::fiber::Engine;
 pub(crate) struct Circle {
     /// What others had changed when it began to remember.
     others: u64,
-    /// Places, with the state at the last pass when it was taken.
-    passed: Vec<(SiteKey, Option<State>)>,
+    /// Places, in the order of their first pass.
+    passed: Vec<Passed>,
+    /// The place that was passed last: loops come to the one after it, or the first.
+    latest: usize,
     /// Passes while no other thread lived.
     alone: u32,
     /// Whether it was found to go round in a circle: said to the model with its next request.
@@ -59,27 +61,57 @@ impl Circle {
             self.progress();
             self.others = others;
         }
-        match self.passed.iter_mut().find(|(known, _)| *known == site) {
-            None => self.passed.push((site, None)),
-            Some((_, last)) => {
-                let now = state(*last);
-                self.found |= last.replace(now) == Some(now);
-            }
+        let is_it = |at: &usize| self.passed.get(*at).is_some_and(|passed| passed.site == site);
+        let near = [self.latest + 1, self.latest, 0].into_iter().find(is_it);
+        let Some(at) = near.or_else(|| self.passed.iter().position(|passed| passed.site == site)) else {
+            self.latest = self.passed.len();
+            self.passed.push(Passed { site, times: 1, last: None });
+            return;
+        };
+        self.latest = at;
+        let passed = &mut self.passed[at];
+        passed.times = passed.times.saturating_add(1);
+        if passed.is_looked_at() {
+            let now = state(passed.last);
+            self.found |= passed.last.replace(now) == Some(now);
         }
+    }
+}
+
+/// A place that a thread passed since something changed.
+struct Passed {
+    site: SiteKey,
+    /// How often.
+    times: u32,
+    /// The state at the pass before, when it was taken.
+    last: Option<State>,
+}
+
+/// Passes of a place that are all looked at.
+const FIRST: u32 = 8;
+
+impl Passed {
+    /// Whether the state is taken at this pass: at each of the first, and then twice in a row, the more rarely the more there were. A loop
+    /// that was no circle so far is seen to have become one when at most a quarter more turns have been made.
+    fn is_looked_at(&self) -> bool {
+        let apart = (self.times.next_power_of_two() / FIRST).max(2);
+        self.times <= FIRST || self.times % apart < 2
     }
 }
 
 /// A thread's own state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
-    /// Hash of saved registers and the newest frame.
+    /// Hash of saved registers, the end of the newest frame, and its beginning.
     near: u64,
     /// Hash of the rest of the stack; not taken when the newest frame differs.
     far: Option<u64>,
 }
 
-/// Bytes of the stack that count as near.
+/// Bytes at either end of the newest frame that count as near.
 const NEAR: usize = 256;
+/// Where the frame pointer is among the saved registers.
+const FRAME_POINTER: usize = 40;
 /// Passes before a thread that is alone is looked at.
 const ALONE: u32 = 1000;
 /// The same where others could have come later.
@@ -109,17 +141,25 @@ pub(crate) fn pass(engine: &Engine, site: SiteKey, frame: usize) {
 
 fn state(from: usize, to: usize, last: Option<State>) -> State {
     let middle = to.min(from + NEAR);
-    let near = hash(from, middle);
+    // Code without optimization counts its turns here, and its arrays may lie between; otherwise it is a register like others.
+    let register = stack_words(from, middle).get(FRAME_POINTER / 8).copied().unwrap_or(0);
+    let beginning = usize::try_from(register).unwrap_or(0) & !7;
+    let begins = if (middle..=to).contains(&beginning) { hash(middle.max(beginning.saturating_sub(NEAR)), beginning) } else { 0 };
+    let near = hash(from, middle) ^ begins.rotate_left(1);
     let far = last.is_none_or(|last| last.near == near).then(|| hash(middle, to));
     State { near, far }
 }
 
 /// A hash of the words between two addresses.
 fn hash(from: usize, to: usize) -> u64 {
+    stack_words(from, to).iter().fold(0, |hash: u64, &word| (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+/// The words between two addresses on the running fiber's stack.
+fn stack_words<'a>(from: usize, to: usize) -> &'a [u64] {
     let words: *const u64 = core::ptr::with_exposed_provenance(from);
     // SAFETY: part of the running fiber's own stack, from its newest frame to where it began; frames are aligned to 8.
-    let words = unsafe { core::slice::from_raw_parts(words, to.saturating_sub(from) / 8) };
-    words.iter().fold(0, |hash: u64, &word| (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    unsafe { core::slice::from_raw_parts(words, to.saturating_sub(from) / 8) }
 }
 
 #[cfg(test)]
@@ -141,6 +181,21 @@ mod tests {
         check(&[(1, 0, 5), (1, 0, 6), (1, 0, 7)], false);
         check(&[(1, 0, 5), (1, 0, 5), (1, 1, 5)], false);
         check(&[(1, 0, 5), (2, 0, 5), (1, 0, 5), (2, 0, 5), (1, 0, 5)], true);
+    }
+
+    #[test]
+    fn a_loop_that_becomes_a_circle_after_many_turns_is_seen_soon() {
+        for turns in [7, 8, 9, 63, 1_000, 100_000] {
+            let mut circle = Circle::default();
+            for turn in 0..turns {
+                circle.pass(SiteKey(1), 0, |_| State { near: turn, far: Some(0) });
+            }
+            assert_eq!(circle.take(), None, "{turns}");
+            for _ in 0..turns / 4 + 4 {
+                circle.pass(SiteKey(1), 0, |_| State { near: 7, far: Some(0) });
+            }
+            assert!(circle.take().is_some(), "{turns}");
+        }
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub(crate) struct Shadow {
     index: AddressMap,
     execution: u32,
     grown: bool,
+    /// The block that was touched last, by number, and its place.
+    latest: Option<(u64, u32)>,
 }
 
 impl Shadow {
@@ -103,7 +105,11 @@ impl Shadow {
     }
 
     fn touch_block(&mut self, thread: ThreadId, number: u64, first: u64, length: u64, rw: Rw) -> bool {
-        let slot = self.slot(number);
+        let slot = match self.latest {
+            Some((latest, slot)) if latest == number => slot,
+            _ => self.slot(number),
+        };
+        self.latest = Some((number, slot));
         let block = &mut self.blocks[slot as usize];
         if block.execution != self.execution {
             block.execution = self.execution;

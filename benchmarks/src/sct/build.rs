@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::catalog::{Dialect, Main, Program};
+use super::catalog::{Dialect, Main, Program, Stack};
 use crate::child::Child;
 
 const LIMIT: Duration = Duration::from_secs(300);
@@ -23,6 +23,19 @@ const OLD: [&str; 6] = [
 
 /// Enters a program whose `main` has been renamed.
 const ENTRY: &str = "int program_main(int, void *);\nint main(int argc, char **argv) { return program_main(argc, argv); }\n";
+
+/// The same, after filling the stack.
+const ENTRY_ON_ONES: &str = "#include <string.h>
+int program_main(int, void *);
+__attribute__((noinline)) static void fill(void) {
+  volatile char stack[4096];
+  memset((char *)stack, 0xff, sizeof stack);
+}
+int main(int argc, char **argv) {
+  fill();
+  return program_main(argc, argv);
+}
+";
 
 /// A program that was built.
 #[derive(Clone, Debug)]
@@ -57,7 +70,7 @@ pub fn build(atomfix: &Path, checkout: &Path, program: &Program, folder: &Path) 
         objects.push(object);
     }
     if program.main == Main::Renamed {
-        fs::write(folder.join("entry.c"), ENTRY)?;
+        fs::write(folder.join("entry.c"), if program.stack == Stack::Ones { ENTRY_ON_ONES } else { ENTRY })?;
         Child::new(atomfix, LIMIT).within(folder).args(["cc", "-g", "-c", "entry.c"]).run()?.succeeded()?;
         objects.push("entry.o".to_owned());
     }

@@ -32,6 +32,9 @@ pub struct Program {
     /// Whether its `main` is one that today's compilers take.
     #[serde(default)]
     pub main: Main,
+    /// What memory of the stack holds that it does not initialize.
+    #[serde(default)]
+    pub stack: Stack,
     /// Files that it reads.
     #[serde(default)]
     pub data: Vec<String>,
@@ -74,6 +77,17 @@ pub enum Main {
     Own,
     /// By a `main` of ours that calls its own one under another name: the types of its parameters are not allowed any more.
     Renamed,
+}
+
+/// What is on the stack when a program's own `main` begins.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stack {
+    /// Whatever there is; mostly zeros.
+    #[default]
+    AsFound,
+    /// All bits set, by a `main` of ours: the bug is that variables are not initialized, and zeros hide it.
+    Ones,
 }
 
 /// Whether a program has a bug.

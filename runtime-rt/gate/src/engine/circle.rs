@@ -6,8 +6,8 @@
 //! counts its turns is no circle.
 //!
 //! To keep straight code fast, a place is only counted at the first pass; the state is taken at the second and compared
-//! from the third on, the newest frame first; of many passes only some are looked at. A thread that is alone is not looked at until it has gone on for long, or for a while where
-//! each of its steps counts, as others have ended and were not joined. Not handled here: a circle that holds a lock of the program at every
+//! from the third on, the newest frame first; of many passes only some are looked at. A thread that is alone is not looked
+//! at until it has gone on for long, or for a while where each of its steps counts, as others have ended and were not joined. Not handled here: a circle that holds a lock of the program at every
 //! hook, and threads that go round together (`rounds`).
 
 use alloc::vec::Vec;

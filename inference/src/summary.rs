@@ -202,7 +202,7 @@ pub fn summaries(program: &Program, calls: &Calls) -> Vec<Summary> {
     all
 }
 
-/// Which functions may write variables, themselves or through calls; asked in the order of variables, it is computed 64 at a time.
+/// Which functions may write variables, themselves or through calls; asked in the order of variables, it is computed piece by piece (`reach`).
 #[derive(Clone, Debug)]
 pub struct Writing<'a> {
     calls: &'a Calls,

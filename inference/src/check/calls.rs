@@ -45,11 +45,17 @@ pub struct Effects {
     pub of: Vec<Effect>,
     targets: Vec<BTreeMap<NodeId, Vec<usize>>>,
     callers: Vec<Vec<usize>>,
+    /// Functions that call each other, callees before callers.
+    groups: Vec<Vec<usize>>,
     names: Vec<Place>,
     /// The functions that take a lock themselves, at most how strongly.
     takers: BTreeMap<AnyLock, BTreeMap<usize, Mode>>,
     ways_out: WaysOut,
 }
+
+/// What `Effects::strongest` found last.
+#[derive(Clone, Debug, Default)]
+pub struct Asked(Option<(usize, Vec<[u64; 3]>)>);
 
 /// The program's locks that may be held when control arrives at a node.
 pub type ProgramHolds = BTreeMap<NodeId, BTreeSet<(Name, Mode)>>;
@@ -65,12 +71,14 @@ impl Effects {
             callees.iter().for_each(|&callee| callers[callee].push(caller));
         }
         let of = vec![Effect::default(); called.len()];
-        let mut effects = Self { of, targets, callers, names: names(program), takers: BTreeMap::new(), ways_out: WaysOut::new(program) };
-        effects.takers = effects.own_takers(program, operations);
         let component = components(&called);
         let mut order: Vec<usize> = (0..called.len()).collect();
         order.sort_by_key(|&f| component[f]);
-        for group in order.chunk_by(|&a, &b| component[a] == component[b]) {
+        let groups: Vec<Vec<usize>> = order.chunk_by(|&a, &b| component[a] == component[b]).map(<[usize]>::to_vec).collect();
+        let ways_out = WaysOut::new(program);
+        let mut effects = Self { of, targets, callers, groups: Vec::new(), names: names(program), takers: BTreeMap::new(), ways_out };
+        effects.takers = effects.own_takers(program, operations);
+        for group in &groups {
             let alone = group.len() == 1 && !called[group[0]].contains(&group[0]);
             loop {
                 let mut stable = true;
@@ -85,6 +93,7 @@ impl Effects {
                 }
             }
         }
+        effects.groups = groups;
         effects
     }
 
@@ -139,6 +148,36 @@ impl Effects {
             }
         }
         found
+    }
+
+    /// How strongly, at most, calls of any of `functions` may take an injected lock, if at all. Answers are found for 64 locks at a time
+    /// and kept in `asked`, so it is best asked in the order of locks.
+    pub fn strongest(&self, asked: &mut Asked, lock: LockId, functions: &[usize]) -> Option<Mode> {
+        let (batch, bit) = (lock.index() / 64, lock.index() % 64);
+        let known = match asked.0.take() {
+            Some((known, masks)) if known == batch => masks,
+            _ => self.masks(batch),
+        };
+        let all = functions.iter().fold([0; 3], |all, &function| union(all, known[function]));
+        asked.0 = Some((batch, known));
+        [Mode::X, Mode::U, Mode::R].into_iter().find(|&mode| all[level(mode)] >> bit & 1 != 0)
+    }
+
+    /// For each function: which of a batch of 64 injected locks a call of it may take in each mode.
+    fn masks(&self, batch: usize) -> Vec<[u64; 3]> {
+        let mut masks = vec![[0; 3]; self.of.len()];
+        for bit in 0..64 {
+            let takers = self.takers.get(&AnyLock::Injected(LockId::new(batch * 64 + bit)));
+            for (&function, &mode) in takers.into_iter().flatten() {
+                masks[function][level(mode)] |= 1 << bit;
+            }
+        }
+        for group in &self.groups {
+            let called = group.iter().flat_map(|&function| self.called_by(function));
+            let all = called.chain(group.iter().copied()).fold([0; 3], |all, function| union(all, masks[function]));
+            group.iter().for_each(|&function| masks[function] = all);
+        }
+        masks
     }
 
     /// The functions of the program that a node may call.
@@ -260,6 +299,18 @@ impl Effects {
             held.extend(self.of[callee].leaves.iter().map(|(&name, &mode)| (name, mode)));
         }
     }
+}
+
+fn level(mode: Mode) -> usize {
+    match mode {
+        Mode::R => 0,
+        Mode::U => 1,
+        Mode::X => 2,
+    }
+}
+
+fn union(a: [u64; 3], b: [u64; 3]) -> [u64; 3] {
+    [a[0] | b[0], a[1] | b[1], a[2] | b[2]]
 }
 
 fn raise<K: Ord>(modes: &mut BTreeMap<K, Mode>, key: K, mode: Mode) {

@@ -10,7 +10,7 @@ use model::pair::{Atomicity, Mode};
 use model::plan::{Action, At, Lock, PlannedPair};
 use model::program::{Function, NodeKind, Place};
 
-use super::calls::{AnyLock, Effects};
+use super::calls::{Asked, Effects};
 use super::machine::{Hold, Operations, arriving};
 
 /// One lock in one function.
@@ -32,7 +32,7 @@ pub struct Frame<'a> {
 
 /// Everything that is wrong, one sentence each.
 #[must_use]
-pub fn violations(frame: &Frame<'_>, stronger: &mut Stronger) -> Vec<Finding> {
+pub fn violations(frame: &Frame<'_>, asked: &mut Asked) -> Vec<Finding> {
     let mut found = Vec::new();
     let arriving = arriving(frame.function, frame.operations);
     for (at, actions) in frame.operations.iter() {
@@ -42,7 +42,7 @@ pub fn violations(frame: &Frame<'_>, stronger: &mut Stronger) -> Vec<Finding> {
     }
     for (&at, holds) in &arriving {
         for &hold in holds {
-            at_node(frame, at, hold, stronger, &mut found);
+            at_node(frame, at, hold, asked, &mut found);
         }
     }
     for pair in frame.lock.pairs.iter().filter(|pair| pair.function == frame.function.key) {
@@ -52,9 +52,6 @@ pub fn violations(frame: &Frame<'_>, stronger: &mut Stronger) -> Vec<Finding> {
     found.dedup();
     found
 }
-
-/// By function: how strongly a call of it may take the lock; found when first asked for.
-pub type Stronger = Option<Vec<Option<Mode>>>;
 
 impl Frame<'_> {
     fn says(&self, what: &str, part: Part) -> Finding {
@@ -97,7 +94,7 @@ fn misplaced(frame: &Frame<'_>, at: At, actions: &[Action]) -> Option<String> {
 }
 
 /// What a hold may not meet at a node.
-fn at_node(frame: &Frame<'_>, at: NodeId, arriving: Hold, stronger: &mut Stronger, found: &mut Vec<Finding>) {
+fn at_node(frame: &Frame<'_>, at: NodeId, arriving: Hold, asked: &mut Asked, found: &mut Vec<Finding>) {
     let node = frame.function.node(at);
     let mut hold = arriving;
     for &action in frame.operations.at(At::Before(at)) {
@@ -124,8 +121,7 @@ fn at_node(frame: &Frame<'_>, at: NodeId, arriving: Hold, stronger: &mut Stronge
     if mode > Mode::R || targets.is_empty() {
         return;
     }
-    let taken = stronger.get_or_insert_with(|| frame.effects.may_take(AnyLock::Injected(frame.lock.id)));
-    if let Some(more) = targets.iter().filter_map(|&callee| taken[callee]).max().filter(|more| *more > Mode::R) {
+    if let Some(more) = frame.effects.strongest(asked, frame.lock.id, targets).filter(|more| *more > Mode::R) {
         found.push(frame.says(&format!("{more} is acquired in a call at {at} while only R is held"), frame.at(at)));
     }
 }

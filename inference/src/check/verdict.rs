@@ -7,7 +7,7 @@ use model::ids::{FunctionKey, LockId};
 use model::plan::{Lock, Plan};
 use model::program::{Place, Program};
 
-use super::calls::{AnyLock, Effects};
+use super::calls::{AnyLock, Asked, Effects};
 use super::coverage::{Frame, violations};
 use super::machine::{Operations, by_function, operations};
 use super::order::{Wait, order};
@@ -37,6 +37,7 @@ pub fn judge(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Ve
     let mut wrong = Vec::new();
     let mut limits = Vec::new();
     let nothing = Operations::default();
+    let mut asked = Asked::default();
     for (l, lock) in plan.locks.iter().enumerate() {
         let Some(places) = protects.get(l).filter(|_| lock.id.index() == l) else {
             let text = format!("{} is out of place, or it is unknown what it protects", lock.id);
@@ -46,13 +47,12 @@ pub fn judge(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Ve
         if !lock.enabled {
             continue;
         }
-        let mut stronger = None;
         for index in concerned(&keys, lock, places, &users) {
             let function = &program.functions[index];
             let own = all.get(&(lock.id, function.key));
             let frame = Frame { index, function, lock, places, operations: own.unwrap_or(&nothing), effects: &effects };
             match &function.refused {
-                None => wrong.extend(violations(&frame, &mut stronger)),
+                None => wrong.extend(violations(&frame, &mut asked)),
                 Some(why) if own.is_some() => {
                     let text = format!("{} has operations in {}, which is left alone: {why}", lock.id, function.name);
                     wrong.push(Finding { text, lock: Some(lock.id), part: Part::Whole });

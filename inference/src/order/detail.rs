@@ -39,6 +39,17 @@ struct Row<'a> {
     placements: &'a Placements,
 }
 
+/// A call at which a lock is held.
+struct HeldCall<'a> {
+    function: FunctionId,
+    at: NodeId,
+    callees: &'a [FunctionId],
+    origin: Origin,
+    mode: Mode,
+    /// How many locks of the tangle it may take.
+    spans: usize,
+}
+
 /// What calls may do to the locks of one piece of the row: take them at all, more strongly than R, exclusively.
 struct Modes<'a> {
     start: usize,
@@ -117,57 +128,65 @@ impl Order<'_> {
         let row = Row::of(tangles, placements);
         let together = |a: LockKey, b: LockKey| row.tangle_of.get(&a).is_some_and(|t| row.tangle_of.get(&b) == Some(t));
         let mut found: Vec<(Edge, Witness)> = Vec::new();
-        let mut calls: Vec<Vec<(FunctionId, NodeId, Origin, Mode)>> = vec![Vec::new(); tangles.len()];
+        let mut calls: Vec<Vec<HeldCall<'_>>> = tangles.iter().map(|_| Vec::new()).collect();
         for (f, takes) in self.locals.iter().enumerate() {
             let function = FunctionId::new(f);
             found.extend(takes.edges.iter().filter(|(edge, _)| together(edge.held, edge.acquired)));
             for &(at, origin, mode) in &takes.at_calls {
                 if let Some(&tangle) = row.tangle_of.get(&origin.lock) {
-                    calls[tangle].push((function, at, origin, mode));
+                    let callees = self.facts.calls.from_node(function, at);
+                    calls[tangle].push(HeldCall { function, at, callees, origin, mode, spans: 0 });
                 }
             }
             let ranked = rank.into_iter().flat_map(|rank| ranked_edges(function, takes, rank));
             found.extend(ranked.filter(|(edge, _)| together(edge.held, edge.acquired)));
         }
-        self.call_edges(&row, &calls, found)
+        self.call_edges(&row, &mut calls, found)
     }
 
-    fn call_edges(&self, row: &Row<'_>, calls: &[Vec<(FunctionId, NodeId, Origin, Mode)>], mut found: Vec<(Edge, Witness)>) -> Detail {
+    fn call_edges(&self, row: &Row<'_>, calls: &mut [Vec<HeldCall<'_>>], mut found: Vec<(Edge, Witness)>) -> Detail {
         let injected = row.placements.by_function(self.facts.program.functions.len());
         let mut known: BTreeMap<FunctionId, Known> = BTreeMap::new();
-        let mut spans = Spans::new();
         let mut total = found.len();
         for piece in pieces(row.locks.len()) {
             let modes = row.modes(self, piece.clone());
-            let tangles = row.locks[piece.start].0..=row.locks[piece.end - 1].0;
-            for tangle in tangles {
+            for tangle in row.locks[piece.start].0..=row.locks[piece.end - 1].0 {
                 let range = &row.ranges[tangle];
-                for &(function, at, origin, held_mode) in &calls[tangle] {
-                    let callees = self.facts.calls.from_node(function, at);
-                    let more = modes.at_all.count_any(callees, modes.slots(range));
+                for call in &mut calls[tangle] {
+                    let more = modes.at_all.count_any(call.callees, modes.slots(range));
+                    call.spans += more;
                     total += more;
-                    if let LockKey::Injected(held) = origin.lock {
-                        *spans.entry((held, function)).or_default().entry(at).or_default() += more;
-                    }
-                    if total > MOST_EDGES {
+                    if total > MOST_EDGES || more == 0 {
                         continue;
                     }
+                    let &mut HeldCall { function, at, origin, .. } = call;
                     let local = Local { facts: self.facts, function, injected: &injected[function.index()] };
                     let known = known.entry(function).or_default();
-                    for (index, mode) in modes.taken(callees, range) {
+                    for (index, mode) in modes.taken(call.callees, range) {
                         let lock = row.locks[index].1;
                         let is_held =
                             |variable: VariableId, known| local.surely_held(&origin, variable, mode, (at, Moment::Running), known);
                         if lock != origin.lock && !matches!(lock, LockKey::Injected(variable) if is_held(variable, known)) {
-                            let edge = Edge { held: origin.lock, held_mode, acquired: lock, acquired_mode: mode };
+                            let edge = Edge { held: origin.lock, held_mode: call.mode, acquired: lock, acquired_mode: mode };
                             found.push((edge, Witness { function, from: origin.from, at }));
                         }
                     }
                 }
             }
         }
-        if total > MOST_EDGES { Detail::TooMany(spans) } else { Detail::Graph(OrderGraph::new(found)) }
+        if total > MOST_EDGES { Detail::TooMany(spans(calls)) } else { Detail::Graph(OrderGraph::new(found)) }
     }
+}
+
+/// How many locks are spanned, added up over the calls at one node.
+fn spans(calls: &[Vec<HeldCall<'_>>]) -> Spans {
+    let mut spans = Spans::new();
+    for call in calls.iter().flatten() {
+        if let LockKey::Injected(held) = call.origin.lock {
+            *spans.entry((held, call.function)).or_default().entry(call.at).or_default() += call.spans;
+        }
+    }
+    spans
 }
 
 /// The edges between locks that one node acquires, which it takes in the order of `rank`.

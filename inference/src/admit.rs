@@ -19,6 +19,7 @@ use model::program::{Callee, NodeKind, Program};
 
 use crate::access::Accesses;
 use crate::correlate::Correlated;
+use crate::early::Early;
 use crate::exposure::Exposure;
 use crate::flow::Flow;
 use crate::meeting::Meetings;
@@ -47,6 +48,8 @@ pub struct Facts<'a> {
     pub summaries: &'a [Summary],
     /// Which variables offer an opportunity.
     pub exposure: &'a Exposure,
+    /// What runs before any thread is started.
+    pub early: &'a Early,
     /// By `FunctionId`.
     pub flows: &'a [Flow],
     /// Variables that stand for correlated sets.
@@ -111,6 +114,8 @@ pub struct Admission {
     pub handed_over: u64,
     /// Pairs on memory that is written only before others read it.
     pub constant: u64,
+    /// Pairs that end before any thread is started.
+    pub early: u64,
     /// Observations of sites that the program does not have.
     pub unknown: u64,
     /// Pairs whose ends are fields of unrelated types: memory that the program used twice.
@@ -185,6 +190,10 @@ fn sort_group(
     let evidence = &group.evidence;
     if evidence.atomicity == Atomicity::None {
         admission.interleaved += 1;
+        return;
+    }
+    if facts.early.has(function, tail) {
+        admission.early += 1;
         return;
     }
     let held = trusted(facts, &evidence.locks);

@@ -19,6 +19,7 @@ use model::profile::Evidence;
 use model::program::{Place, Program};
 
 use crate::access::Accesses;
+use crate::early::Early;
 use crate::exposure::Exposure;
 use crate::indirect::resolved;
 use crate::points_to::PointsTo;
@@ -113,7 +114,7 @@ pub fn candidates(subject: &Subject, evidence: &Evidence, thresholds: &Threshold
     let program = &subject.program;
     let variables = Variables::of(program, evidence, &subject.points_to);
     let accesses = Accesses::of(program, &variables);
-    let exposure = Exposure::of(program, evidence, &variables, &accesses);
+    let exposure = Exposure::of(program, evidence, &accesses, &variables, &Early::default());
     let mined = Mined::of(evidence, &variables);
     let mut pairs: Vec<(Strength, VariableId, VariableId)> = mined
         .together
@@ -361,7 +362,7 @@ pub fn join(program: &Program, variables: &mut Variables, evidence: &Evidence, t
         return joined;
     }
     let accesses = Accesses::of(program, variables);
-    let exposure = Exposure::of(program, evidence, variables, &accesses);
+    let exposure = Exposure::of(program, evidence, &accesses, variables, &Early::default());
     let mined = Mined::of(evidence, variables);
     let mut known: Vec<Correlated> = Vec::new();
     for (set, seen) in &evidence.sets {

@@ -3,7 +3,7 @@
 //! A pair that was never interleaved teaches something only where it could have been. Two kinds of shared memory offer no
 //! opportunity: memory that is handed over (created here, used there, freed here again), whose accesses by several threads the
 //! program's synchronization puts in order; and memory that is written only before it is handed to its readers. A write
-//! that never ran may come at any time, so it always counts (seed 002, Fig. 1). Accesses under locks count as able to meet,
+//! that never ran may come at any time, so it always counts (seed 002, Fig. 1), unless it comes before all threads (`early`). Accesses under locks count as able to meet,
 //! so atomicity across two locked sections stays visible.
 //!
 //! Not handled: order by atomics; what may be written by code that was not captured.
@@ -13,6 +13,7 @@ use model::profile::Evidence;
 use model::program::Program;
 
 use crate::access::Accesses;
+use crate::early::Early;
 use crate::sets::Set;
 use crate::variable::Variables;
 
@@ -28,13 +29,14 @@ pub struct Exposure {
 impl Exposure {
     /// Collects both from what was seen of each site.
     #[must_use]
-    pub fn of(program: &Program, evidence: &Evidence, variables: &Variables, accesses: &Accesses) -> Self {
+    pub fn of(program: &Program, evidence: &Evidence, accesses: &Accesses, variables: &Variables, early: &Early) -> Self {
         let seen = |site: SiteKey| evidence.sites.get(&site).map(|site| site.concurrent);
         let concurrent = evidence.sites.iter().filter(|(_, site)| site.concurrent);
         let contended = concurrent.flat_map(|(&site, _)| variables.of_site(site)).collect();
         let mut written = Set::default();
         for function in (0..program.functions.len()).map(FunctionId::new) {
-            for (node, access) in accesses.of_function(function).filter(|(_, access)| access.rw.writes()) {
+            for (node, access) in accesses.of_function(function).filter(|(node, access)| access.rw.writes() && !early.has(function, *node))
+            {
                 let met = program.function(function).node(node).site.and_then(seen);
                 if met.unwrap_or(true) {
                     written.insert(access.variable);

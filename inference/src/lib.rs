@@ -22,6 +22,7 @@ pub mod program_lock;
 pub mod reach;
 pub mod summary;
 
+pub mod early;
 pub mod exposure;
 pub mod meeting;
 pub mod weaken;

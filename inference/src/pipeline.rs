@@ -13,6 +13,7 @@ use crate::admit::{Admission, Facts, admit};
 use crate::budget::{self, Budget};
 use crate::check::{check, judge};
 use crate::correlate::{self, Thresholds};
+use crate::early::Early;
 use crate::emit;
 use crate::explain::explain;
 use crate::exposure::Exposure;
@@ -113,7 +114,8 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let calls = Calls::of(program);
     let summaries = summaries(program, &calls);
     let flows: Vec<Flow> = program.functions.iter().map(Flow::of).collect();
-    let exposure = Exposure::of(program, evidence, &variables, &accesses);
+    let early = Early::of(program, &calls);
+    let exposure = Exposure::of(program, evidence, &accesses, &variables, &early);
     let sites = program.sites();
     let facts = Facts {
         program,
@@ -124,6 +126,7 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
         calls: &calls,
         summaries: &summaries,
         exposure: &exposure,
+        early: &early,
         flows: &flows,
         correlated: &correlated.sets,
     };

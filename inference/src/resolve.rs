@@ -127,11 +127,12 @@ pub fn resolve(facts: &Facts<'_>, order_facts: &OrderFacts<'_>, pairs: &[Admitte
     }
 }
 
-/// The accesses of the variables that have pairs, but for transfers, in functions that are not left alone.
+/// The accesses of the variables that have pairs, but for transfers and what comes before all threads, in functions that are not left alone.
 fn uses(facts: &Facts<'_>, pairs: &BTreeMap<VariableId, Vec<AdmittedPair>>) -> Uses {
     let mut uses = Uses::new();
     for (f, _) in facts.program.functions.iter().enumerate().filter(|(_, function)| function.refused.is_none()) {
         let accesses = facts.accesses.of_function(FunctionId::new(f));
+        let accesses = accesses.filter(|(node, _)| !facts.early.has(FunctionId::new(f), *node));
         for (node, access) in accesses.filter(|(_, access)| pairs.contains_key(&access.variable) && !access.transfer) {
             let mode = if access.rw.writes() { Mode::X } else { Mode::R };
             uses.entry(access.variable).or_default().push((FunctionId::new(f), node, mode));

@@ -1,9 +1,9 @@
 //! The figures of seed 002, Table 3, for one program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use model::ids::{FunctionId, NodeId};
+use model::ids::{FunctionId, NodeId, VariableId};
 use model::pair::Atomicity;
 use model::plan::Plan;
 use model::program::Place;
@@ -43,6 +43,8 @@ impl Statistics {
         row("pairs of unrelated types, on memory used twice", admission.unrelated.to_string());
         row("pairs on memory that threads hand over", admission.handed_over.to_string());
         row("pairs on memory written only before it is read", admission.constant.to_string());
+        row("pairs before any thread is started", admission.early.to_string());
+        row("accesses of locked variables before any thread is started", early(facts, resolution).to_string());
         row("pairs refused", admission.refused.len().to_string());
         for (name, atomicity) in [("READ", Atomicity::Read), ("EXCLUSIVE", Atomicity::Exclusive)] {
             let pairs = admission.pairs.iter().filter(|pair| pair.atomicity == atomicity);
@@ -89,6 +91,14 @@ fn precision(facts: &Facts<'_>, admission: &Admission) -> String {
     }
     let tenths = (several * 1000).checked_div(all).unwrap_or_default();
     format!("{several} of {all} ({}.{} %)", tenths / 10, tenths % 10)
+}
+
+/// Accesses that get no lock because they come before all threads.
+fn early(facts: &Facts<'_>, resolution: &Resolution) -> usize {
+    let locked: BTreeSet<VariableId> = resolution.order.iter().copied().collect();
+    let of_function = |function: FunctionId| facts.accesses.of_function(function).filter(move |(node, _)| facts.early.has(function, *node));
+    let all = (0..facts.program.functions.len()).map(FunctionId::new).flat_map(of_function);
+    all.filter(|(_, access)| locked.contains(&access.variable)).count()
 }
 
 /// How many acquisitions there are, and in how many nodes their holds may be held, added up.

@@ -3,7 +3,7 @@
 //! An indirect call may reach what points-to analysis found (`indirect`), else every function of the type that it names whose address is
 //! taken. Not handled: calls back into the program by libraries that `points_to` knows nothing of; they are taken to do nothing.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use model::external::{Blocking, SyncOp};
 use model::ids::{FunctionId, NodeId, VariableId};
@@ -18,6 +18,8 @@ use crate::reach::{Reach, Slot};
 /// Who calls whom.
 #[derive(Clone, Debug)]
 pub struct Calls {
+    /// The functions of the program, as calls name them.
+    defined: BTreeSet<String>,
     callees: Vec<BTreeMap<NodeId, Vec<FunctionId>>>,
     /// Components of functions that call each other, callees before callers.
     components: Vec<Vec<FunctionId>>,
@@ -105,7 +107,14 @@ impl Calls {
             component_callees.extend(called);
             callees_end.push(component_callees.len());
         }
-        Self { callees, components, component_of, component_callees, callees_end }
+        let defined = by_name.into_keys().collect();
+        Self { defined, callees, components, component_of, component_callees, callees_end }
+    }
+
+    /// Whether a direct call of this name calls a function of the program.
+    #[must_use]
+    pub fn is_defined(&self, name: &str) -> bool {
+        self.defined.contains(name)
     }
 
     /// The functions of the program that a node may call.

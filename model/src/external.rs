@@ -307,6 +307,66 @@ pub fn may_throw(name: &str) -> bool {
     !ends_the_process(name) && (name.starts_with("_Z") || THROWING.iter().any(|prefix| name.starts_with(prefix)))
 }
 
+/// Functions that start no thread, besides those of which the tables say more.
+static SINGLE: &[&str] = &[
+    "access",
+    "atexit",
+    "chdir",
+    "dup",
+    "dup2",
+    "fileno",
+    "getegid",
+    "geteuid",
+    "getgid",
+    "getopt",
+    "getopt_long",
+    "getpagesize",
+    "getrlimit",
+    "getrusage",
+    "getsubopt",
+    "getuid",
+    "isatty",
+    "localtime",
+    "pthread_attr_destroy",
+    "pthread_attr_init",
+    "pthread_attr_setdetachstate",
+    "pthread_attr_setstacksize",
+    "pthread_condattr_init",
+    "pthread_key_create",
+    "pthread_mutexattr_destroy",
+    "pthread_mutexattr_init",
+    "pthread_mutexattr_settype",
+    "pthread_sigmask",
+    "setbuf",
+    "setgid",
+    "setlinebuf",
+    "setlocale",
+    "setrlimit",
+    "setsid",
+    "setuid",
+    "setvbuf",
+    "sigaction",
+    "sigaddset",
+    "sigemptyset",
+    "sigfillset",
+    "signal",
+    "sigprocmask",
+    "srandom",
+    "sysconf",
+    "umask",
+    "unlink",
+];
+
+/// Whether a call of an external function is known to start no thread, nor to run code of the program that might, other than what it is
+/// handed and calls back before it returns.
+#[must_use]
+pub fn starts_no_thread(name: &str) -> bool {
+    const STARTERS: [&str; 4] = ["call_once", "pthread_create", "pthread_once", "thrd_create"];
+    // Of the C++ library: `std::thread`, `std::async` and what belongs to them.
+    let of_threads = name.starts_with("_Z") && ["thread", "async", "future"].iter().any(|part| name.contains(part));
+    !STARTERS.contains(&name) && !of_threads && (is_quick(name) || SINGLE.binary_search(&name).is_ok())
+}
+
 /// What we know of the external function of this name.
 #[must_use]
 pub fn lookup(name: &str) -> Option<&'static External> {
@@ -322,6 +382,15 @@ mod tests {
         assert!(EXTERNALS.windows(2).all(|pair| pair[0].name < pair[1].name));
         assert!(EXTERNALS.iter().all(|external| lookup(external.name) == Some(external)));
         assert_eq!(lookup("no_such_function"), None);
+    }
+
+    #[test]
+    fn what_starts_threads_is_not_among_what_does_not() {
+        assert!(SINGLE.is_sorted() && SINGLE.iter().all(|name| starts_no_thread(name)));
+        assert!(starts_no_thread("calloc") && starts_no_thread("pthread_mutex_init") && starts_no_thread("_ZNSt6vectorIiE"));
+        for starter in ["pthread_create", "pthread_once", "thrd_create", "_ZNSt6thread15_M_start_threadE", "event_base_loop"] {
+            assert!(!starts_no_thread(starter), "{starter}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod bad_input;
 mod blocking;
 mod certificate;
+mod early;
 mod guards;
 mod sandbox;
 mod split;

@@ -11,6 +11,7 @@ use model::plan::{Action, At, Lock, PlannedPair};
 use model::program::{Function, NodeKind, Place};
 
 use super::calls::{Asked, Effects};
+use super::early::Early;
 use super::machine::{Hold, Operations, arriving};
 
 /// One lock in one function.
@@ -28,6 +29,8 @@ pub struct Frame<'a> {
     pub operations: &'a Operations,
     /// What calls do.
     pub effects: &'a Effects,
+    /// What comes before all threads.
+    pub early: &'a Early,
 }
 
 /// Everything that is wrong, one sentence each.
@@ -71,6 +74,9 @@ impl Frame<'_> {
     /// The mode that the node's own accesses need.
     fn needs(&self, node: NodeId) -> Option<Mode> {
         let of_many = self.places.len() != 1 || !self.places.iter().all(|place| matches!(place, Place::Global { .. }));
+        if self.early.has(self.index, node) {
+            return None;
+        }
         if of_many && matches!(&self.function.node(node).kind, NodeKind::Call(call) if call.blocking == Some(Blocking::Descriptor)) {
             return None;
         }

@@ -6,6 +6,7 @@
 pub mod calls;
 mod components;
 pub mod coverage;
+pub mod early;
 pub mod machine;
 pub mod order;
 pub mod scene;

@@ -9,6 +9,7 @@ use model::program::{Place, Program};
 
 use super::calls::{AnyLock, Asked, Effects};
 use super::coverage::{Frame, violations};
+use super::early::Early;
 use super::machine::{Operations, by_function, operations};
 use super::order::{Wait, order};
 
@@ -32,6 +33,7 @@ pub fn check(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Ce
 pub fn judge(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Verdict {
     let all = operations(plan);
     let effects = Effects::of(program, &all);
+    let early = Early::of(program, &effects);
     let users = users(program);
     let keys: BTreeMap<FunctionKey, usize> = program.functions.iter().enumerate().map(|(f, function)| (function.key, f)).collect();
     let mut wrong = Vec::new();
@@ -50,7 +52,7 @@ pub fn judge(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Ve
         for index in concerned(&keys, lock, places, &users) {
             let function = &program.functions[index];
             let own = all.get(&(lock.id, function.key));
-            let frame = Frame { index, function, lock, places, operations: own.unwrap_or(&nothing), effects: &effects };
+            let frame = Frame { index, function, lock, places, operations: own.unwrap_or(&nothing), effects: &effects, early: &early };
             match &function.refused {
                 None => wrong.extend(violations(&frame, &mut asked)),
                 Some(why) if own.is_some() => {

@@ -44,5 +44,5 @@ fn code_before_the_first_thread_takes_no_lock() {
     // One write, one read and one write in `prepare`.
     assert_eq!(early, Some("3"), "{}", said.out);
     let plan = fs::read_to_string(sandbox.path("early.atomfix/plan.toml")).expect("a plan");
-    assert_eq!(plan.matches("[[lock]]").count(), 1, "{plan}");
+    assert!(plan.contains("variable = \"count"), "{plan}");
 }

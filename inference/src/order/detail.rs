@@ -150,7 +150,8 @@ impl Order<'_> {
         let mut total = found.len();
         for piece in pieces(row.locks.len()) {
             let modes = row.modes(self, piece.clone());
-            for tangle in row.locks[piece.start].0..=row.locks[piece.end - 1].0 {
+            let tangles = row.locks[piece.start].0..=row.locks[piece.end - 1].0;
+            for tangle in tangles {
                 let range = &row.ranges[tangle];
                 for call in &mut calls[tangle] {
                     let more = modes.at_all.count_any(call.callees, modes.slots(range));

@@ -102,13 +102,16 @@ impl Level<Node> {
             if self.node.asleep.contains(branch.step.thread) {
                 continue;
             }
-            if let Some(&event) = self.node.event_of(branch.step.thread) {
-                self.chosen = branch.step.thread;
-                self.what = Some(What::of(&event));
-                self.node.event = event;
-                self.node.tried += 1;
-                return Some(branch);
-            }
+            let Some(&event) = self.node.event_of(branch.step.thread) else {
+                // As in `possible`.
+                self.node.planned.splice(0..0, branch.children);
+                continue;
+            };
+            self.chosen = branch.step.thread;
+            self.what = Some(What::of(&event));
+            self.node.event = event;
+            self.node.tried += 1;
+            return Some(branch);
         }
         None
     }
@@ -155,11 +158,12 @@ impl Dpor {
             };
             chosen
         } else {
+            planned = possible(planned, point);
             // A plan may turn out not to be possible: whether its last step is enabled was not always known.
-            let Some(possible) = planned.iter().position(|branch| point.enabled.contains(branch.step.thread)) else {
+            if planned.is_empty() {
                 return Choice::Abandon;
-            };
-            let branch = planned.drain(..=possible).next_back();
+            }
+            let branch = planned.drain(..1).next();
             let Some(Branch { step, children }) = branch else { return Choice::Abandon };
             self.guide = children;
             self.guided_picks = step.picks;
@@ -307,6 +311,21 @@ impl Dpor {
             None => {}
         }
     }
+}
+
+/// What is planned, without steps that are not enabled. A thread that goes round in a circle is not enabled until something changes, and the
+/// plan may be from an execution in which more had changed: another turn of the circle does nothing, so what was planned after it holds
+/// without it.
+fn possible(planned: Vec<Branch>, point: &Point<'_>) -> Vec<Branch> {
+    let mut left = Vec::new();
+    for branch in planned {
+        if point.enabled.contains(branch.step.thread) {
+            left.push(branch);
+        } else {
+            left.extend(possible(branch.children, point));
+        }
+    }
+    left
 }
 
 /// What each enabled thread is about to do, in memory that is used again.

@@ -29,10 +29,21 @@ pub struct Execution<'a> {
     pub environment: &'a [(&'a str, OsString)],
     /// After this long it is ended, with everything that it started; `None` waits for ever.
     pub limit: Option<Duration>,
+    /// What its exit status says.
+    pub statuses: Statuses,
     /// What to do with its output.
     pub output: Output<'a>,
     /// What ends it early.
     pub interrupt: &'a Interrupt,
+}
+
+/// What an exit status says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statuses {
+    /// 0 is success.
+    Judged,
+    /// Nothing, as of a program whose `main` returns nothing: it is what happens to be in a register.
+    Undefined,
 }
 
 /// What to do with a program's output.
@@ -53,7 +64,7 @@ pub enum Output<'a> {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
-    /// Exit status 0, and the output that was expected.
+    /// Exit status 0, if that is judged, and the output that was expected.
     Passed,
     /// Another exit status.
     Status(i32),
@@ -155,12 +166,13 @@ fn wait(child: &mut Child, execution: &Execution<'_>) -> Result<Ending, ProfileE
     // What it left running ends with it; a group without processes is an error that does not matter.
     let _ = kill_process_group(group, Signal::KILL);
     let status = child.wait().map_err(control)?;
-    Ok(early.unwrap_or_else(|| ending(status)))
+    Ok(early.unwrap_or_else(|| ending(status, execution.statuses)))
 }
 
-fn ending(status: ExitStatus) -> Ending {
+fn ending(status: ExitStatus, statuses: Statuses) -> Ending {
     match (status.code(), status.signal()) {
         (Some(0), _) => Ending::Passed,
+        (Some(_), _) if statuses == Statuses::Undefined => Ending::Passed,
         (Some(code), _) => Ending::Status(code),
         (None, signal) => Ending::Signal(signal.unwrap_or_default()),
     }
@@ -190,8 +202,16 @@ mod tests {
         let output = Output::Keep { folder: folder.path(), expected };
         let interrupt = Interrupt::default();
         let program = Path::new("/bin/sh");
-        execute(&Execution { program, arguments: &arguments, environment: &[], limit: Some(limit), output, interrupt: &interrupt })
-            .expect("a shell")
+        execute(&Execution {
+            program,
+            arguments: &arguments,
+            environment: &[],
+            limit: Some(limit),
+            statuses: Statuses::Judged,
+            output,
+            interrupt: &interrupt,
+        })
+        .expect("a shell")
     }
 
     const LONG: Duration = Duration::from_secs(30);
@@ -210,6 +230,18 @@ mod tests {
             assert_eq!(shell(script, LONG, expected).ending, ending, "{script}");
         }
         assert_eq!(Ending::Signal(11).to_string(), "killed by signal 11 (SIGSEGV)");
+    }
+
+    #[test]
+    fn a_status_that_is_undefined_is_not_looked_at() {
+        let (program, interrupt) = (Path::new("/bin/sh"), Interrupt::default());
+        for (script, ending) in [("exit 3", Ending::Passed), ("kill -SEGV $$", Ending::Signal(11))] {
+            let arguments = ["-c".into(), script.into()];
+            let statuses = Statuses::Undefined;
+            let (limit, output) = (Some(LONG), Output::Pass);
+            let run = Execution { program, arguments: &arguments, environment: &[], limit, statuses, output, interrupt: &interrupt };
+            assert_eq!(execute(&run).expect("a shell").ending, ending, "{script}");
+        }
     }
 
     #[test]
@@ -239,6 +271,7 @@ mod tests {
             arguments: &arguments,
             environment: &[],
             limit: None,
+            statuses: Statuses::Judged,
             output: Output::Pass,
             interrupt: &interrupt,
         };
@@ -249,7 +282,15 @@ mod tests {
     fn a_program_that_does_not_start_is_an_error() {
         let interrupt = Interrupt::default();
         let program = Path::new("/nonexistent/program");
-        let execution = Execution { program, arguments: &[], environment: &[], limit: None, output: Output::Pass, interrupt: &interrupt };
+        let execution = Execution {
+            program,
+            arguments: &[],
+            environment: &[],
+            limit: None,
+            statuses: Statuses::Judged,
+            output: Output::Pass,
+            interrupt: &interrupt,
+        };
         let error = execute(&execution).expect_err("there is none").to_string();
         assert!(error.starts_with("/nonexistent/program: does not start: No such file"), "{error}");
     }

@@ -20,7 +20,7 @@ use passes::capture::Capture;
 use profiler::ProfileError;
 use profiler::collect;
 use profiler::perturb::{Seed, Watching, record_setting};
-use profiler::run::{Ending, Execution, Finished, Output, execute};
+use profiler::run::{Ending, Execution, Finished, Output, Statuses, execute};
 use profiler::signals::Interrupt;
 use profiler::swap;
 use profiler::symbols::Symbols;
@@ -127,6 +127,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Err(Failure::usage("interrupted; nothing was merged into the profile", "").into());
     }
     println!("seed {}: {}", seed.0, outcome(&tally));
+    if !arguments.swap && task.statuses() == Statuses::Undefined {
+        println!("note: main returns nothing, so exit statuses say nothing and were not looked at");
+    }
     if tally.passed == 0 {
         return Err(all_failed(arguments, &tally).into());
     }
@@ -180,6 +183,11 @@ impl Task<'_> {
         let runs = self.arguments.runs.unwrap_or(if self.arguments.swap { 1 } else { 20 });
         Steps::of(runs, self.known.1.runs.len())
     }
+
+    fn statuses(&self) -> Statuses {
+        let mut mains = self.known.0.functions.iter().filter(|function| function.name == "main" && !function.local);
+        if mains.any(|main| main.signature.starts_with("void")) { Statuses::Undefined } else { Statuses::Judged }
+    }
 }
 
 fn run_all(task: &Task<'_>, seed: Seed, steps: Steps, bar: &ProgressBar) -> Result<Tally, Failure> {
@@ -225,6 +233,7 @@ fn run_once(task: &Task<'_>, seed: Seed, watching: Watching) -> Result<Finished,
         arguments: &task.arguments.arguments,
         environment: &environment,
         limit: seconds.map(Duration::from_secs),
+        statuses: task.statuses(),
         output: Output::Keep { folder: task.scratch, expected: task.expected },
         interrupt: task.interrupt,
     };
@@ -232,6 +241,7 @@ fn run_once(task: &Task<'_>, seed: Seed, watching: Watching) -> Result<Finished,
         return execute(&execution).map_err(failure);
     };
     (execution.program, execution.arguments, execution.output) = (Path::new(command), arguments, Output::Pass);
+    execution.statuses = Statuses::Judged;
     let swapped = swap::swap(&task.project.program, task.program, &task.project.folder).map_err(failure)?;
     let finished = execute(&execution);
     if swapped.undo().map_err(failure)? == swap::Recovery::Replaced {

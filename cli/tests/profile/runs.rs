@@ -88,3 +88,13 @@ fn a_program_is_read_and_instrumented_once() {
     said.good();
     assert_ne!(std::fs::read(extract).expect("an extract"), b"no extract");
 }
+
+#[test]
+fn the_status_of_a_main_that_returns_nothing_is_not_looked_at() {
+    let sandbox = Sandbox::new();
+    sandbox.write("old.c", "int x;\nint seven(void) { return 7; }\nvoid main(void) { x = 1; seven(); }\n");
+    sandbox.atomfix(&["cc", "-g", "-w", "old.c", "-o", "old"]).good();
+    let said = sandbox.atomfix(&["profile", "./old", "--runs", "2", "--seed", "1"]).good();
+    let expected = "seed 1: 2 runs passed, 0 failed\nnote: main returns nothing, so exit statuses say nothing and were not looked at\n";
+    assert!(said.out.starts_with(expected), "{}", said.out);
+}

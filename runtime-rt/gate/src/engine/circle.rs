@@ -127,9 +127,6 @@ pub(crate) fn pass(engine: &Engine, site: SiteKey, frame: usize) {
         (model.is_alone().then_some(most), model.changes_by_others(me))
     };
     engine.with_current(|fiber| {
-        if engine.rounds.is_watching() {
-            fiber.stood.set(hash(frame, fiber.base) ^ site.0);
-        }
         let mut circle = fiber.circle.borrow_mut();
         if alone.is_some_and(|most| circle.alone < most) {
             circle.alone += 1;
@@ -137,6 +134,14 @@ pub(crate) fn pass(engine: &Engine, site: SiteKey, frame: usize) {
         }
         circle.pass(site, others, |last| state(frame, fiber.base, last));
     });
+}
+
+/// In a fiber: others may go on while it stands at this place, so `rounds` wants to know its state. To take it at every access would cost more than all else.
+#[inline]
+pub(crate) fn stand(engine: &Engine, site: SiteKey, frame: usize) {
+    if engine.rounds.is_watching() {
+        engine.with_current(|fiber| fiber.stood.set(hash(frame, fiber.base) ^ site.0));
+    }
 }
 
 fn state(from: usize, to: usize, last: Option<State>) -> State {

@@ -1,7 +1,7 @@
 //! Livelocks of several threads: an execution that comes back to a state has gone round, and may do so for ever.
 //!
 //! The state is that of the model (locks, conditions, semaphores, who is about to do what), the threads' own (stack and the registers
-//! that calls preserve, at the last place that each passed) and that of memory, as far as hooks see it written: of writes that are
+//! that calls preserve, at the last scheduling point or call that each came to) and that of memory, as far as hooks see it written: of writes that are
 //! scheduling points what they change is kept, any other one makes all earlier states count as different. So does a look at the
 //! clock, and a system call that others may see.
 //!

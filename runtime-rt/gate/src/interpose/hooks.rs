@@ -57,6 +57,7 @@ fn point(engine: &Engine, range: Range, party: Party, ask: Ask, frame: usize) {
     // A thread that goes round in a circle stops here in a replay too, whether or not it ever goes on.
     let circle = || engine.with_current(|fiber| fiber.circle.borrow().is_found());
     if wanted.unwrap_or(shared || atomic) || circle() {
+        circle::stand(engine, site, frame);
         engine.request(me, Request { ask, site: Some(site) });
         if rw.writes() && range.length <= WORD {
             engine.overwritten.set(word(range));
@@ -138,6 +139,8 @@ extern "C" fn gate_call(site: u64, _: u64, _: u64, _: u64, frame: usize) {
             fiber.last_site.set(Some(site));
         });
         circle::pass(engine, site, frame);
+        // The function may be one of ours, which asks without another place.
+        circle::stand(engine, site, frame);
     }
 }
 

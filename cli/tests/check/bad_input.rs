@@ -105,6 +105,27 @@ fn a_thread_that_never_comes_back_is_cut_by_either_driver() {
 }
 
 #[test]
+fn a_thread_that_never_comes_back_is_cut_in_the_middle_of_hooks_too() {
+    let sandbox = Sandbox::new();
+    let source = "#include <pthread.h>
+unsigned memory[1024];
+static void *work(void *unused) { return unused; }
+int main(void) {
+  pthread_t other;
+  pthread_create(&other, 0, work, 0);
+  for (unsigned i = 0;; i++) memory[i % 1024] = memory[i * 7 % 1024] + 1;
+}
+";
+    sandbox.compile("app.c", source, &[]);
+    for driver in ["fork", "restore"] {
+        let options = ["--strategy", "random", "--step-timeout", "0.2", "--max-schedules", "6", "--driver", driver];
+        let said = sandbox.atomfix(&[&["check", "./app"], &options[..]].concat());
+        assert_eq!(said.code, 1, "{driver}: {}{}", said.out, said.err);
+        assert!(said.out.contains("failure: step-limit: the program neither ended"), "{}", said.out);
+    }
+}
+
+#[test]
 fn a_program_that_waits_for_the_world_outside_is_named() {
     let sandbox = Sandbox::new();
     let source = "#include <netinet/in.h>

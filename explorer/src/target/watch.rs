@@ -185,24 +185,28 @@ impl Drop for Watched {
     }
 }
 
-/// Ends the execution that hangs: kills its child, or, where there is none, asks the engine to, and kills the target when
-/// that does not help, on a machine that may be busy. `asked`: how long ago it was asked, if it was.
+/// Ends the execution that hangs: asks the engine to, in the execution's own child if it has one, and kills that, or the target, when
+/// asking does not help, on a machine that may be busy. A child that is killed in the middle of a hook would leave what it shares with the
+/// target half done. `asked`: how long ago it was asked, if it was.
 fn end_execution(target: &mut Target, asked: Option<Duration>) -> io::Result<()> {
-    match u32::try_from(target.word(Word::Child)) {
-        Ok(child) if child > 0 => {
+    let child = u32::try_from(target.word(Word::Child)).ok().filter(|&child| child > 0);
+    match (asked, child) {
+        (None, Some(child)) => {
             target.set_word(Word::Asleep, u64::from(is_asleep(child)))?;
+            interrupt(child);
+            Ok(())
+        }
+        (None, None) => {
+            interrupt(target.child.id());
+            Ok(())
+        }
+        (Some(asked), _) if asked < GRACE => Ok(()),
+        (Some(_), Some(child)) => {
             target.set_word(Word::Killed, target.word(Word::Executions))?;
             kill(child);
             Ok(())
         }
-        _ => match asked {
-            None => {
-                interrupt(target.child.id());
-                Ok(())
-            }
-            Some(asked) if asked < GRACE => Ok(()),
-            Some(_) => target.child.kill(),
-        },
+        (Some(_), None) => target.child.kill(),
     }
 }
 

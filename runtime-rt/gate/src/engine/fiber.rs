@@ -167,6 +167,8 @@ pub(crate) struct Engine {
     pub(crate) overwritten: Cell<Option<u64>>,
     /// After how many steps a debugger is told to stop.
     pub(crate) stop_at: Cell<Option<u64>>,
+    /// Whether the process was asked to end the execution while a hook was at work, which then does so at its next beginning.
+    pub(crate) hangs: Cell<bool>,
     /// Why the fiber that ran last stopped.
     stop: RefCell<Stop>,
     /// Where the execution's random numbers have got to.
@@ -221,6 +223,7 @@ impl Engine {
             rounds: Rounds::default(),
             overwritten: Cell::default(),
             restorer: Restorer::default(),
+            hangs: Cell::new(false),
             stop: RefCell::default(),
             entropy: Cell::new(0),
             reply: Cell::new(0),
@@ -239,6 +242,18 @@ impl Engine {
     #[inline]
     pub(crate) fn with_current<T>(&self, look: impl FnOnce(&Fiber) -> T) -> T {
         look(&self.fibers.borrow()[self.current.get().index()])
+    }
+
+    /// Whether no hook is in the middle of something: a fiber may be left for good here.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        fn is_free<T>(cell: &RefCell<T>) -> bool {
+            cell.try_borrow_mut().is_ok()
+        }
+        let tables =
+            is_free(&self.fibers) && is_free(&self.timers) && is_free(&self.names) && is_free(&self.lenders) && is_free(&self.assembly);
+        let state =
+            is_free(&self.model) && is_free(&self.shadow) && is_free(&self.recorder) && is_free(&self.races) && is_free(&self.found_races);
+        tables && state && self.with_current(|fiber| is_free(&fiber.circle) && is_free(&fiber.once) && is_free(&fiber.destructors))
     }
 
     /// The byte that tells whether a fiber runs: 1 dispatches system calls to us, 0 lets them through.

@@ -13,7 +13,7 @@ use super::clock;
 use super::control;
 use super::dispatch::{self, Verdict};
 use super::failure::Failed;
-use super::fiber::{Stop, installed, running};
+use super::fiber::{Engine, Stop, installed, running};
 use crate::sys::{guarded, signal, trap};
 
 /// Bytes of the stack that handlers run on.
@@ -84,10 +84,19 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut c
 /// `atomfix` has seen no step for too long.
 extern "C" fn on_hang(_: i32, _: *mut libc::siginfo_t, _: *mut c_void) {
     if let Some(engine) = running() {
-        engine.suspend();
-        let site = engine.with_current(|fiber| fiber.last_site.get());
-        engine.leave_for_good(Stop::Failed(hung(Some(engine.current()), site)))
+        if engine.is_at_rest() {
+            end_hanging(engine);
+        }
+        engine.hangs.set(true);
     }
+}
+
+/// In a fiber: ends an execution in which nothing moves.
+pub(crate) fn end_hanging(engine: &Engine) -> ! {
+    engine.hangs.set(false);
+    engine.suspend();
+    let site = engine.with_current(|fiber| fiber.last_site.get());
+    engine.leave_for_good(Stop::Failed(hung(Some(engine.current()), site)))
 }
 
 /// That nothing moved.

@@ -10,6 +10,7 @@ use model::pair::{Mode, Rw};
 use super::export;
 use crate::engine::circle;
 use crate::engine::fiber::{Engine, running};
+use crate::engine::signals;
 use crate::gate::ask::{Ask, Request};
 use crate::gate::compare::{WORD, compare, word};
 use crate::gate::injected::Hold;
@@ -46,6 +47,9 @@ fn compare_and_swap(engine: &Engine, range: Range, expected: u64, site: SiteKey,
 /// Notes what the current thread is about to do to memory, and asks for it where others may see it.
 fn point(engine: &Engine, range: Range, party: Party, ask: Ask, frame: usize) {
     let Party { thread: me, site, rw, atomic } = party;
+    if engine.hangs.get() {
+        signals::end_hanging(engine);
+    }
     circle::pass(engine, site, frame);
     let ordinal = engine.with_current(|fiber| {
         fiber.last_site.set(Some(site));
@@ -133,6 +137,9 @@ extern "C" fn gate_range(address: u64, length: u64, kind: u32, site: u64, frame:
 
 extern "C" fn gate_call(site: u64, _: u64, _: u64, _: u64, frame: usize) {
     if let Some(engine) = running() {
+        if engine.hangs.get() {
+            signals::end_hanging(engine);
+        }
         let site = SiteKey(site);
         engine.with_current(|fiber| {
             fiber.call_site.set(Some(site));

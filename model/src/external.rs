@@ -362,9 +362,11 @@ static SINGLE: &[&str] = &[
 #[must_use]
 pub fn starts_no_thread(name: &str) -> bool {
     const STARTERS: [&str; 4] = ["call_once", "pthread_create", "pthread_once", "thrd_create"];
+    // They call what the program registered.
+    const LOOPS: [&str; 6] = ["event_base_dispatch", "event_base_loop", "event_dispatch", "event_loop", "g_main_loop_run", "uv_run"];
     // Of the C++ library: `std::thread`, `std::async` and what belongs to them.
     let of_threads = name.starts_with("_Z") && ["thread", "async", "future"].iter().any(|part| name.contains(part));
-    !STARTERS.contains(&name) && !of_threads && (is_quick(name) || SINGLE.binary_search(&name).is_ok())
+    !STARTERS.contains(&name) && !LOOPS.contains(&name) && !of_threads && (is_quick(name) || SINGLE.binary_search(&name).is_ok())
 }
 
 /// What we know of the external function of this name.

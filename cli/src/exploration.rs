@@ -1,7 +1,7 @@
 //! One exploration of one build: runs the engine, keeps failing schedules, and says what came of it.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use explorer::target::found::{ENDS, FoundFailure, TakenStep};
@@ -60,9 +60,23 @@ pub(crate) fn judge(name: &str, explored: Explored) -> anyhow::Result<Explored> 
     }
 }
 
-/// What an exploration says, with its failing schedules stored.
-pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'_>) -> Result<CheckResult, Failure> {
-    let folder = task.subject.project.subfolder("schedules")?;
+/// What came of an exploration.
+pub(crate) struct Concluded {
+    /// What it says.
+    pub(crate) result: CheckResult,
+    /// Whether its failing schedules could be stored. An error here must not cost the user the result.
+    pub(crate) stored: Result<(), Failure>,
+}
+
+/// The folder of failing schedules.
+pub(crate) fn schedules(task: &Task<'_>) -> Result<PathBuf, Failure> {
+    task.subject.project.subfolder("schedules")
+}
+
+/// What an exploration says; stores its failing schedules.
+pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'_>) -> Result<Concluded, Failure> {
+    let folder = schedules(task)?;
+    let mut stored = Ok(());
     let pairs = if explored.found.failures.is_empty() { Pairs::new() } else { learnt(task.subject) };
     let mut failures = Vec::new();
     for (index, found) in explored.found.failures.iter().enumerate() {
@@ -70,7 +84,8 @@ pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'
         let schedule = schedule(task, found, sources);
         let steps = found.minimized.as_ref().unwrap_or(&found.steps);
         let violations = violations(steps, &pairs).iter().map(|violation| name(violation, steps, sources)).collect();
-        store(&path, &schedule.to_string())?;
+        let kept = store(&path, &schedule.to_string());
+        stored = stored.and(kept);
         failures.push(Reported {
             kind: found.kind,
             message: sources.resolve(&found.message),
@@ -84,7 +99,7 @@ pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'
     let counts = explored.counts;
     let coverage = explored.found.coverage.unwrap_or(Coverage::Partial(counts.schedules));
     let seconds = explored.time.as_secs_f64();
-    Ok(CheckResult {
+    let result = CheckResult {
         program: task.subject.name(task.gated.build).display().to_string(),
         build: task.gated.build,
         strategy: task.setup.strategy.name.to_string(),
@@ -102,7 +117,8 @@ pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'
         outcomes: explored.found.outcomes.clone(),
         interleaved: explored.found.interleaved.iter().map(|found| kept::sentence(found, sources)).collect(),
         notes: notes(explored, task, sources),
-    })
+    };
+    Ok(Concluded { result, stored })
 }
 
 /// From which step of its schedule on the failure is certain, in words.

@@ -19,7 +19,7 @@ use model::wire;
 
 use super::infer;
 use crate::exit::{Exit, Failure};
-use crate::exploration::{self, Task};
+use crate::exploration::{self, Concluded, Task};
 use crate::gated::Subject;
 use crate::kept;
 use crate::parts::{self, Parts};
@@ -111,12 +111,15 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     builds.push((&subject, subject.named()));
     let company = if builds.len() > 1 { Company::Another } else { Company::Alone };
     let mut results = Vec::new();
+    let mut stored = Ok(());
     for (subject, build) in builds {
         let sources = Sources::of(&subject.capture);
-        results.push(match &arguments.merge[..] {
+        let concluded = match &arguments.merge[..] {
             [] => explore(arguments, subject, build, &sources, company)?,
             files => join(arguments, subject, build, &sources, files)?,
-        });
+        };
+        results.push(concluded.result);
+        stored = stored.and(concluded.stored);
     }
     if let [before, after] = &results[..] {
         print!("\n{}", compare::table(before, after));
@@ -127,6 +130,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         wire::write_atomically(path, &text)
             .map_err(|error| Failure::usage(format!("{}: cannot write: {error}", path.display()), "name a file in a writable folder"))?;
     }
+    stored?;
     Ok(exit.into())
 }
 
@@ -137,7 +141,7 @@ enum Company {
     Another,
 }
 
-fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sources<'_>, company: Company) -> anyhow::Result<CheckResult> {
+fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sources<'_>, company: Company) -> anyhow::Result<Concluded> {
     let gated = subject.gated(build)?;
     let strategy = Config {
         name: arguments.strategy,
@@ -159,16 +163,18 @@ fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sou
     };
     let limits = Limits { whole: arguments.timeout, step: arguments.step_timeout };
     let task = Task { subject, gated: &gated, arguments: &arguments.arguments, setup: &setup, limits };
+    // Better to hear of a folder that cannot be written before an hour of exploration.
+    exploration::schedules(&task)?;
     let explored = match in_parts(arguments, subject, build) {
         Some(parts) => parts::run(&task, &parts)?,
         None => exploration::run(&task)?,
     };
-    let mut result = exploration::conclude(&task, &explored, sources)?;
+    let mut concluded = exploration::conclude(&task, &explored, sources)?;
     if arguments.jobs.is_some() && parts::is_whole(arguments.strategy) {
-        result.notes.push(format!("{} is not divided: one process explores", arguments.strategy));
+        concluded.result.notes.push(format!("{} is not divided: one process explores", arguments.strategy));
     }
-    show(arguments, &result, &explored, sources);
-    Ok(result)
+    show(arguments, &concluded.result, &explored, sources);
+    Ok(concluded)
 }
 
 /// How the exploration is divided, if it is.
@@ -185,7 +191,7 @@ fn in_parts(arguments: &Arguments, subject: &Subject, build: Build) -> Option<Pa
 }
 
 /// What shards of an exploration say together.
-fn join(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sources<'_>, files: &[PathBuf]) -> anyhow::Result<CheckResult> {
+fn join(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sources<'_>, files: &[PathBuf]) -> anyhow::Result<Concluded> {
     let gated = subject.gated(build)?;
     let campaign = parts::merge(files, &gated)?;
     let explores = campaign.subject().clone();
@@ -193,9 +199,9 @@ fn join(arguments: &Arguments, subject: &Subject, build: Build, sources: &Source
     let (alone, limits) = parts::joined(Limits { whole: None, step: arguments.step_timeout });
     let task = Task { subject, gated: &gated, arguments: &program_arguments, setup: &explores.setup, limits };
     let explored = parts::finish(&task, campaign, &alone)?;
-    let result = exploration::conclude(&task, &explored, sources)?;
-    show(arguments, &result, &explored, sources);
-    Ok(result)
+    let concluded = exploration::conclude(&task, &explored, sources)?;
+    show(arguments, &concluded.result, &explored, sources);
+    Ok(concluded)
 }
 
 /// What the plan of a hardened program keeps, of its original as well, for comparison.

@@ -385,6 +385,18 @@ fn wrong_options_are_refused() {
 }
 
 #[test]
+fn a_schedule_that_cannot_be_stored_costs_nobody_the_result() {
+    let sandbox = Sandbox::new();
+    sandbox.compile("app.c", RACE, &[]);
+    fs::create_dir_all(sandbox.path("app.atomfix/schedules/original-1-assert.schedule/in the way")).expect("a folder");
+    let said = sandbox.atomfix(&["check", "./app", "--json", "out.json"]);
+    assert_eq!(said.code, 2, "{}{}", said.out, said.err);
+    assert!(said.err.contains("original-1-assert.schedule") && said.err.contains("help: "), "{}", said.err);
+    assert!(said.out.contains("failure: assert: "), "{}", said.out);
+    assert!(fs::read_to_string(sandbox.path("out.json")).expect("a report").contains("\"assert\""));
+}
+
+#[test]
 fn a_read_only_folder_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.compile("app.c", RACE, &[]);

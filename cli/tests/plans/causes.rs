@@ -131,7 +131,7 @@ int main(int count, char **arguments) {
 }
 ";
     let either = |cause: Cause| format!("l1: {}", cause.story());
-    super::explored(body, &[&either(Cause::Cycle), &either(Cause::ProgramLock)]);
+    super::explored(body, &[], &[&either(Cause::Cycle), &either(Cause::ProgramLock)]);
 }
 
 /// A function that waits in a way of its own, and that the plan lists.

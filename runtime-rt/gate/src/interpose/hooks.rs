@@ -112,6 +112,7 @@ framed! {
     __atomfix_gate_compare -> gate_compare(u64, u32, u64, u64)
     __atomfix_gate_range -> gate_range(u64, u64, u32, u64)
     __atomfix_gate_call -> gate_call(u64, u64, u64, u64)
+    __atomfix_acquire -> acquire(u64, u32, u32, u64)
 }
 
 extern "C" fn gate_access(address: u64, size: u32, kind: u32, site: u64, frame: usize) {
@@ -151,29 +152,31 @@ extern "C" fn gate_call(site: u64, _: u64, _: u64, _: u64, frame: usize) {
     }
 }
 
+extern "C" fn acquire(lock: u64, mode: u32, label: u32, activation: u64, frame: usize) {
+    let Some((engine, mode)) = running().zip(u8::try_from(mode).ok().and_then(Mode::from_abi)) else { return };
+    let me = engine.current();
+    let hold = Hold { lock, thread: me, frame: activation, label: Label(label), mode };
+    {
+        let mut model = engine.model.borrow_mut();
+        if model.holds.covers(me, lock, mode) {
+            // Nothing that another thread could see: only the origin changes.
+            model.holds.acquire(hold);
+            return;
+        }
+        if !model.holds.can_acquire(me, lock, mode) {
+            model.give_up_weaker(me, lock);
+        }
+    }
+    // What it has read since the last place is in its registers now, and decides where it goes.
+    circle::stand(engine, SiteKey(lock), frame);
+    engine.request(me, Request { ask: Ask::Acquire { hold }, site: None });
+}
+
 export! {
     fn __atomfix_gate_assembly(what: u32, site: u64) {
         if let Some(engine) = running() {
             engine.name_assembly(what, SiteKey(site));
         }
-    }
-
-    fn __atomfix_acquire(lock: u64, mode: u32, label: u32, frame: u64) {
-        let Some((engine, mode)) = running().zip(u8::try_from(mode).ok().and_then(Mode::from_abi)) else { return };
-        let me = engine.current();
-        let hold = Hold { lock, thread: me, frame, label: Label(label), mode };
-        {
-            let mut model = engine.model.borrow_mut();
-            if model.holds.covers(me, lock, mode) {
-                // Nothing that another thread could see: only the origin changes.
-                model.holds.acquire(hold);
-                return;
-            }
-            if !model.holds.can_acquire(me, lock, mode) {
-                model.give_up_weaker(me, lock);
-            }
-        }
-        engine.request(me, Request { ask: Ask::Acquire { hold }, site: None });
     }
 
     fn __atomfix_release(lock: u64, label: u32, frame: u64) {

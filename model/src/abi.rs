@@ -76,7 +76,7 @@ pub const GATE_COMPARE: Hook = hook("__atomfix_gate_compare", Void, &[Pointer, U
 /// `range(address, length, kind, site)`: as `RECORD_RANGE`, always before the call; a length known only afterwards is given as 1.
 pub const GATE_RANGE: Hook = hook("__atomfix_gate_range", Void, &[Pointer, U64, U32, U64], &[Archive::Gate]);
 /// `call(site)`: the next modelled library call of this thread stands at `site`.
-pub const GATE_CALL: Hook = hook("__atomfix_gate_call", Void, &[U64], &[Archive::Gate]);
+pub const GATE_CALL: Hook = hook("__atomfix_gate_call", Void, &[U64, U32], &[Archive::Gate]);
 /// `assembly(what, site)`: the thread is about to run inline assembly at `site` that cannot be controlled: `ASSEMBLY_..`.
 pub const GATE_ASSEMBLY: Hook = hook("__atomfix_gate_assembly", Void, &[U32, U64], &[Archive::Gate]);
 

@@ -278,6 +278,85 @@ pub fn is_quick(name: &str) -> bool {
     lookup(name).is_some() || QUICK.binary_search(&name).is_ok() || LIBRARY.iter().any(|prefix| name.starts_with(prefix))
 }
 
+/// What may make an external function return something else when it is called again, though nothing that hooks see has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Unseen {
+    /// Nothing does, or exploration models it: time, signals, files by descriptor.
+    Nothing = 0,
+    /// It draws random numbers.
+    Numbers = 1,
+    /// It keeps state of its own, as a stream that is read or a library that is not captured does.
+    State = 2,
+}
+
+impl Unseen {
+    /// The inverse of `as u32`.
+    #[must_use]
+    pub fn from_abi(code: u32) -> Option<Self> {
+        [Self::Nothing, Self::Numbers, Self::State].into_iter().find(|unseen| *unseen as u32 == code)
+    }
+}
+
+/// What an external function's next result may depend on besides memory that hooks see. What only writes a stream counts as `Nothing`: its
+/// output does not come back.
+#[must_use]
+pub fn unseen(name: &str) -> Unseen {
+    const NUMBERS: [&str; 16] = [
+        "arc4random",
+        "arc4random_uniform",
+        "drand48",
+        "drand48_r",
+        "erand48",
+        "jrand48",
+        "lrand48",
+        "lrand48_r",
+        "mrand48",
+        "nrand48",
+        "rand",
+        "rand_r",
+        "random",
+        "random_r",
+        "rdrand",
+        "srand",
+    ];
+    const OF_THREADS: [&str; 6] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_", "tss_"];
+    const STREAMS: [&str; 4] = ["stream", "filebuf", "streambuf", "getline"];
+    if NUMBERS.contains(&name) || name.contains("random_device") {
+        return Unseen::Numbers;
+    }
+    let is_cpp = name.starts_with("_Z");
+    let quiet = match lookup(name) {
+        Some(known) => known.blocking.is_none() || !(LOOPS.contains(&name) || INPUT.contains(&name)),
+        None if is_cpp => is_quick(name) && !STREAMS.iter().any(|stream| name.contains(stream)),
+        None => is_quick(name) || OF_THREADS.iter().any(|prefix| name.starts_with(prefix)) || CALLS.binary_search(&name).is_ok(),
+    };
+    if quiet { Unseen::Nothing } else { Unseen::State }
+}
+
+/// Loops of libraries that call back.
+const LOOPS: [&str; 6] = ["event_base_dispatch", "event_base_loop", "event_dispatch", "event_loop", "g_main_loop_run", "uv_run"];
+
+/// Functions of the table that read what was read ahead.
+const INPUT: [&str; 2] = ["fgets", "fread"];
+
+/// Functions outside the tables that hand on to the kernel, or tell what does not change.
+#[rustfmt::skip]
+static CALLS: &[&str] = &[
+    "_Exit", "__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc", "__cxa_thread_atexit_impl", "__fprintf_chk", "__isoc99_sscanf",
+    "__memcpy_chk", "__memmove_chk", "__memset_chk", "__printf_chk", "__sched_yield", "__snprintf_chk", "__sprintf_chk", "__strcat_chk",
+    "__strcpy_chk", "__vfprintf_chk", "__vsnprintf_chk", "abs", "alarm", "asprintf", "atan", "atan2", "atexit", "atof", "atoll", "bsearch",
+    "cbrt", "ceil", "clock", "cos", "difftime", "dprintf", "exp", "fabs", "ffs", "fileno", "floor", "fmax", "fmin", "fmod", "fork", "frexp",
+    "get_nprocs", "get_nprocs_conf", "getegid", "geteuid", "getgid", "getpagesize", "getppid", "gettid", "getuid", "htonl", "htons", "hypot",
+    "inet_ntop", "inet_pton", "isalpha", "isatty", "isdigit", "islower", "isprint", "ispunct", "isspace", "isupper", "isxdigit", "kill", "labs",
+    "ldexp", "llabs", "log", "log10", "log2", "lrint", "lround", "malloc_usable_size", "memalign", "memccpy", "memmem", "mempcpy", "mktime",
+    "modf", "nearbyint", "nice", "ntohl", "ntohs", "popen", "posix_spawn", "posix_spawnp", "pow", "putc", "pvalloc", "qsort_r", "raise",
+    "rawmemchr", "reallocarray", "rint", "round", "sched_yield", "setbuf", "setitimer", "setvbuf", "sigaction", "sigaddset", "sigdelset",
+    "sigemptyset", "sigfillset", "signal", "sigprocmask", "sin", "sqrt", "sscanf", "strcoll", "strcspn", "strerror_r", "strncat", "strnlen",
+    "strpbrk", "strsignal", "strspn", "strtof", "strtold", "syscall", "sysconf", "tan", "timespec_get", "trunc", "umask", "valloc", "vasprintf",
+    "vfork", "wcslen",
+];
+
 /// Whether an external function ends the process: what follows it never runs.
 #[must_use]
 pub fn ends_the_process(name: &str) -> bool {
@@ -363,7 +442,6 @@ static SINGLE: &[&str] = &[
 pub fn starts_no_thread(name: &str) -> bool {
     const STARTERS: [&str; 4] = ["call_once", "pthread_create", "pthread_once", "thrd_create"];
     // They call what the program registered.
-    const LOOPS: [&str; 6] = ["event_base_dispatch", "event_base_loop", "event_dispatch", "event_loop", "g_main_loop_run", "uv_run"];
     // Of the C++ library: `std::thread`, `std::async` and what belongs to them.
     let of_threads = name.starts_with("_Z") && ["thread", "async", "future"].iter().any(|part| name.contains(part));
     !STARTERS.contains(&name) && !LOOPS.contains(&name) && !of_threads && (is_quick(name) || SINGLE.binary_search(&name).is_ok())
@@ -384,6 +462,26 @@ mod tests {
         assert!(EXTERNALS.windows(2).all(|pair| pair[0].name < pair[1].name));
         assert!(EXTERNALS.iter().all(|external| lookup(external.name) == Some(external)));
         assert_eq!(lookup("no_such_function"), None);
+    }
+
+    #[test]
+    fn functions_with_state_of_their_own_are_told_from_those_that_are_modeled_or_have_none() {
+        assert!(CALLS.is_sorted() && CALLS.iter().all(|name| unseen(name) == Unseen::Nothing));
+        for name in
+            ["memcpy", "pthread_yield", "sem_wait", "usleep", "clock_gettime", "printf", "_ZNSt6chrono3_V212steady_clock3nowEv", "_Znwm"]
+        {
+            assert_eq!(unseen(name), Unseen::Nothing, "{name}");
+        }
+        for name in ["rand", "_ZNSt13random_device9_M_getvalEv"] {
+            assert_eq!(unseen(name), Unseen::Numbers, "{name}");
+        }
+        for name in ["fgetc", "fgets", "strtok", "inflate", "event_base_loop", "_ZSt7getlineIcE", "_ZNSi3getEv", "_ZNSt13basic_filebufIcE"]
+        {
+            assert_eq!(unseen(name), Unseen::State, "{name}");
+        }
+        for code in [Unseen::Nothing, Unseen::Numbers, Unseen::State] {
+            assert_eq!(Unseen::from_abi(code as u32), Some(code));
+        }
     }
 
     #[test]

@@ -176,6 +176,8 @@ pub enum Note {
     SharedObjects = 11,
     /// Operations on futexes that are not modelled.
     OtherFutexes = 12,
+    /// A thread that draws random numbers until one suits went on only when nobody else could.
+    Luck = 13,
 }
 
 /// All notes, with what they say to people.
@@ -185,6 +187,7 @@ pub const NOTES: &[(Note, &str)] = &[
     (Note::Signals, "the program handles signals: those of its threads are explored, not those from outside or from timers"),
     (Note::Cancels, "a thread asks to be cancelled at any instruction: it is only at the points where others are"),
     (Note::BoundedTimeouts, "timed waits: a thread times out at most once between changes by other threads"),
+    (Note::Luck, "random numbers: a thread that draws until one suits it goes on only when others change something or cannot go on"),
     (Note::Revocations, "injected locks were revoked: the plan leaves a deadlock to the runtime"),
     (Note::TooManyThreads, "an execution created more threads than can be explored, and was cut there"),
     (Note::PlainLocks, "locks with a priority protocol are treated as ordinary ones: priorities are not modelled"),

@@ -13,6 +13,7 @@
 use std::collections::HashSet;
 
 use model::abi;
+use model::external::{self, Unseen};
 use model::ids::SiteKey;
 use model::pair::Rw;
 
@@ -100,7 +101,11 @@ impl<'m> Context<'_, 'm> {
                 self.builder.call(self.declared.hook(&abi::RECORD_CALL), &[frame, number]);
             }
             (Hooks::Gate, _) => {
-                self.builder.call(self.declared.hook(&abi::GATE_CALL), &[number]);
+                let unseen = match call.target {
+                    Target::External(callee) => external::unseen(&callee.name()),
+                    _ => Unseen::Nothing,
+                };
+                self.builder.call(self.declared.hook(&abi::GATE_CALL), &[number, self.declared.u32(unseen as u32)]);
             }
         }
         for range in call.ranges.iter().filter(|range| !self.bare.private.contains(&range.address)) {

@@ -110,7 +110,7 @@ void __atomfix_gate_compare(void *a, u32 size, u64 expected, u64 site) {
   (void)expected; (void)site; if (!a || !size || size > 8) DIE("no address\n"); events++; }
 void __atomfix_gate_range(void *a, u64 n, u32 kind, u64 site) {
   (void)kind; (void)site; if (n == ~0ul) n = strlen(a) + 1; if (n) sink = *(volatile char *)a; events++; }
-void __atomfix_gate_call(u64 site) { (void)site; events++; }
+void __atomfix_gate_call(u64 site, u32 unseen) { (void)site; if (unseen > 2) DIE("unseen\n"); events++; }
 void __atomfix_acquire(void *l, u32 mode, u32 label, void *f) {
   if (mode < 1 || mode > 3) DIE("mode\n"); events++;
   for (int i = 0; i < held; i++) if (holds[i].lock == l && holds[i].frame == f) { holds[i].label = label; return; }

@@ -9,6 +9,7 @@ use explorer::target::page::Note;
 use super::fiber::Engine;
 use super::{control, handlers};
 use crate::gate::model::EPOCH;
+use crate::gate::thread::Hope;
 use crate::sys::call::{process, word};
 
 /// Where virtual time begins, in seconds.
@@ -65,7 +66,7 @@ pub(crate) fn answer(engine: &Engine, number: libc::c_long, arguments: &[usize; 
 }
 
 fn now(engine: &Engine) -> (u64, u64) {
-    engine.look_at_clock();
+    engine.hope(Hope::Time);
     let now = engine.model.borrow().now().0;
     (now / 1_000_000_000, now % 1_000_000_000)
 }

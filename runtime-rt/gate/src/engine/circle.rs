@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 use model::ids::SiteKey;
 
 use super::fiber::Engine;
+use crate::gate::thread::Hope;
 
 /// What a thread remembers of the places that it passed since something changed.
 #[derive(Default)]
@@ -29,8 +30,8 @@ pub(crate) struct Circle {
     alone: u32,
     /// Whether it was found to go round in a circle: said to the model with its next request.
     found: bool,
-    /// Whether it has looked at the clock since: time may end the circle.
-    looked_at_clock: bool,
+    /// What may end the circle, as far as it has looked since.
+    hope: Hope,
 }
 
 impl Circle {
@@ -38,17 +39,17 @@ impl Circle {
     #[inline]
     pub(crate) fn progress(&mut self) {
         self.passed.clear();
-        self.looked_at_clock = false;
+        self.hope = Hope::None;
     }
 
-    /// The thread looks at the clock.
-    pub(crate) fn look_at_clock(&mut self) {
-        self.looked_at_clock = true;
+    /// The thread has looked at something that may end its circle.
+    pub(crate) fn hope(&mut self, hope: Hope) {
+        self.hope = self.hope.max(hope);
     }
 
-    /// Whether a circle was found since this was last asked; and whether time may end it.
-    pub(crate) fn take(&mut self) -> Option<bool> {
-        core::mem::take(&mut self.found).then_some(self.looked_at_clock)
+    /// Whether a circle was found since this was last asked; and what may end it.
+    pub(crate) fn take(&mut self) -> Option<Hope> {
+        core::mem::take(&mut self.found).then_some(self.hope)
     }
 
     /// Whether a circle was found and not yet said.

@@ -6,6 +6,7 @@ use core::ffi::c_void;
 
 use super::fiber::Engine;
 use crate::gate::ask::Nanoseconds;
+use crate::gate::thread::Hope;
 use crate::sys::call::{system_call, word};
 
 const ENABLED: i32 = 1;
@@ -47,7 +48,7 @@ pub(crate) fn answer(engine: &Engine, context: *mut c_void) -> bool {
         [0x0f, 0x01] if unsafe { code.read() }[2] == 0xf9 => 3,
         _ => return false,
     };
-    engine.look_at_clock();
+    engine.hope(Hope::Time);
     let mut model = engine.model.borrow_mut();
     model.advance(STEP);
     let now = model.now().0;

@@ -253,7 +253,7 @@ fn enabled(engine: &Engine, strategy: &mut dyn Strategy) -> Result<ThreadSet, En
             continue;
         }
         let mut model = engine.model.borrow_mut();
-        if model.free_timeouts() || model.let_time_pass() {
+        if model.free_timeouts() || model.let_hope() {
             continue;
         }
         let kept = model.kept_waiting();

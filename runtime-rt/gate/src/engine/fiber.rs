@@ -14,6 +14,7 @@ use model::abi::ASSEMBLY_NUMBERS;
 use model::ids::{SiteKey, ThreadId};
 
 use super::circle::Circle;
+use super::control;
 use super::execution::Recorder;
 use super::failure::Failed;
 use super::habits::{Habit, Habits};
@@ -25,10 +26,12 @@ use super::timers::Timers;
 use crate::gate::ask::{Ask, Request};
 use crate::gate::model::Model;
 use crate::gate::shadow::Shadow;
+use crate::gate::thread::Hope;
 use crate::interpose::named::Names;
 use crate::interpose::once::{self, Running};
 use crate::sys::switch::{StackPointer, TlsBase, set_tls_base, swap};
 use explorer::races::{Party, Race, Races};
+use explorer::target::page::Note;
 use model::event::{Event, Range};
 
 /// A thread's routine and its argument.
@@ -316,7 +319,7 @@ impl Engine {
     /// In a fiber: goes to the engine for good.
     pub(crate) fn leave_for_good(&self, stop: Stop) -> ! {
         self.leave(stop);
-        super::control::broken("a fiber that had ended was resumed")
+        control::broken("a fiber that had ended was resumed")
     }
 
     /// In a fiber: the site that the code has announced for its next modelled call.
@@ -354,8 +357,11 @@ impl Engine {
             let ran = self.suspend();
             let mut model = self.model.borrow_mut();
             model.publish(me, request);
-            if let Some(time_may_end_it) = circle {
-                model.goes_in_circle(me, time_may_end_it);
+            if let Some(hope) = circle {
+                model.goes_in_circle(me, hope);
+                if hope == Hope::Luck {
+                    control::note(Note::Luck);
+                }
             }
             if model.is_last() && circle.is_none() && may_be_silent(request.ask) && model.enabled().contains(me) {
                 // Nobody else lives, or could have come later: no choice, nothing for a schedule to say.
@@ -391,10 +397,10 @@ impl Engine {
         }
     }
 
-    /// In a fiber: the thread looks at the clock.
-    pub(crate) fn look_at_clock(&self) {
-        self.with_current(|fiber| fiber.circle.borrow_mut().look_at_clock());
-        self.rounds.look_at_clock();
+    /// In a fiber: the thread looks at what may end its circle, and will not look the same again.
+    pub(crate) fn hope(&self, hope: Hope) {
+        self.with_current(|fiber| fiber.circle.borrow_mut().hope(hope));
+        self.rounds.look();
     }
 
     /// In a fiber: assembly is about to run that cannot be controlled. The site stands for its source position, which `atomfix` knows.

@@ -3,7 +3,7 @@
 //! The state is that of the model (locks, conditions, semaphores, who is about to do what), the threads' own (stack and the registers
 //! that calls preserve, at the last scheduling point or call that each came to) and that of memory, as far as hooks see it written: of writes that are
 //! scheduling points what they change is kept, any other one makes all earlier states count as different. So does a look at the
-//! clock, and a system call that others may see.
+//! clock, a random number, a system call that others may see, and a call of a function that keeps state where no hook sees it.
 //!
 //! Going round is a failure when it is *fair*: every thread that could go on at some point of the round did go on in it. Otherwise it is the
 //! schedule that keeps threads from going on, and no fault of theirs.
@@ -34,7 +34,7 @@ pub(crate) struct Rounds {
     steps: Cell<u64>,
     /// A hash of what the memory written to by steps has come to, since states are looked at.
     memory: Cell<u64>,
-    /// Looks at the clock.
+    /// Looks at the clock, and random numbers drawn.
     looks: Cell<u64>,
     /// By state: after how many steps it was first met.
     met: RefCell<BTreeMap<u64, u64>>,
@@ -98,8 +98,8 @@ impl Rounds {
         }
     }
 
-    /// A thread has looked at the clock: another look will not show the same.
-    pub(crate) fn look_at_clock(&self) {
+    /// A thread has looked at the clock, or drawn a number: another look will not show the same.
+    pub(crate) fn look(&self) {
         self.looks.set(self.looks.get() + 1);
     }
 

@@ -18,7 +18,7 @@ use super::injected::Holds;
 use super::lock::{Lock, LockKind};
 use super::objects::{Objects, State};
 use super::readiness::Readiness;
-use super::thread::{Cancellation, Life, Thread};
+use super::thread::{Cancellation, Hope, Life, Thread};
 use super::waiting::{Barrier, Condition, Once};
 
 /// Where virtual time begins, so that the wall clock shows a plausible date.
@@ -107,7 +107,7 @@ impl Model {
             timed_out_at: None,
             woken_for_nothing_at: None,
             spinning_at: None,
-            awaits_time: false,
+            hope: Hope::None,
             ending: false,
             joined: false,
         });
@@ -179,27 +179,28 @@ impl Model {
 
     /// The thread goes round in a circle: it is not enabled until another one changes something. A thread that holds a
     /// lock of the program goes on to a place where it does not; injected locks are taken from it.
-    pub(crate) fn goes_in_circle(&mut self, thread: ThreadId, time_may_end_it: bool) {
+    pub(crate) fn goes_in_circle(&mut self, thread: ThreadId, hope: Hope) {
         if !self.objects.holds_any(thread) {
             self.revoked += u64::from(self.holds.give_up(thread, Cause::Spinning));
             self.threads[thread.index()].spinning_at = Some(self.changes_by_others(thread));
-            self.threads[thread.index()].awaits_time = time_may_end_it;
+            self.threads[thread.index()].hope = hope;
         }
     }
 
-    /// When nobody is enabled: lets time pass for threads that go round until it does; whether there was one.
-    pub(crate) fn let_time_pass(&mut self) -> bool {
+    /// When nobody is enabled: lets threads go on that go round until time has passed or a number is drawn; whether there was one. Time is
+    /// out when 2^50 microseconds have passed, luck never.
+    pub(crate) fn let_hope(&mut self) -> bool {
         const LONGEST: u32 = 50;
-        let waiting = |thread: &Thread| thread.life == Life::Alive && thread.awaits_time && thread.spinning_at.is_some();
-        if self.leaps == LONGEST || !self.threads.iter().any(waiting) {
-            return false;
+        let least = if self.leaps < LONGEST { Hope::Time } else { Hope::Luck };
+        let mut any = false;
+        for thread in self.threads.iter_mut().filter(|thread| thread.life == Life::Alive && thread.hope >= least) {
+            any |= thread.spinning_at.take().is_some();
         }
-        for thread in self.threads.iter_mut().filter(|thread| waiting(thread)) {
-            thread.spinning_at = None;
+        if any && self.leaps < LONGEST {
+            self.advance(Nanoseconds(1000 << self.leaps));
+            self.leaps += 1;
         }
-        self.advance(Nanoseconds(1000 << self.leaps));
-        self.leaps += 1;
-        true
+        any
     }
 
     /// Ends or weakens injected holds of a thread, which others may see.
@@ -329,7 +330,7 @@ impl Model {
             let id = ThreadId::new(thread);
             let since = |at: Option<u64>| at.is_some_and(|at| at == self.changes_by_others(id));
             (entry.life as u8, entry.woken, entry.signals, entry.blocked, entry.cancelled, entry.joined, entry.ending).hash(digest);
-            (since(entry.timed_out_at), since(entry.woken_for_nothing_at), since(entry.spinning_at), entry.awaits_time).hash(digest);
+            (since(entry.timed_out_at), since(entry.woken_for_nothing_at), since(entry.spinning_at), entry.hope).hash(digest);
             let event = self.pending.get(thread).copied().flatten();
             event.map(|event| (event.kind.code().number(), event.range.map(|range| range.address), event.site)).hash(digest);
         }

@@ -279,6 +279,7 @@ mod tests {
     use super::*;
     use crate::gate::ask::Request;
     use crate::gate::lock::LockKind;
+    use crate::gate::thread::Hope;
     use model::event::Range;
 
     const A: ThreadId = ThreadId(0);
@@ -384,7 +385,7 @@ mod tests {
         let mut model = model();
         let access = |rw| Ask::Access { range: at(300), rw, atomic: true };
         ask(&mut model, B, access(Rw::Read));
-        model.goes_in_circle(B, false);
+        model.goes_in_circle(B, Hope::None);
         assert!(!model.enabled().contains(B));
         run(&mut model, C, access(Rw::Read));
         assert!(!model.enabled().contains(B));

@@ -79,10 +79,22 @@ pub(crate) struct Thread {
     pub(super) woken_for_nothing_at: Option<u64>,
     /// How many changes others had made when it was found to spin: it has nothing to do until there are more.
     pub(super) spinning_at: Option<u64>,
-    /// Whether the passing of time may end that.
-    pub(super) awaits_time: bool,
+    /// What else may end that.
+    pub(super) hope: Hope,
     /// Whether it is about to end, as those see who do not wait for that.
     pub(crate) ending: bool,
     /// Whether another thread has waited for its end.
     pub(super) joined: bool,
+}
+
+/// What may end a thread's circle though nobody changes anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Hope {
+    /// Nothing.
+    #[default]
+    None,
+    /// The passing of time.
+    Time,
+    /// A random number.
+    Luck,
 }

@@ -4,6 +4,7 @@ use explorer::races::Party;
 use model::abi::{KIND_ATOMIC, LENGTH_STRING};
 use model::cause::Cause;
 use model::event::{Comparison, Range};
+use model::external::Unseen;
 use model::ids::{Label, SiteKey};
 use model::pair::{Mode, Rw};
 
@@ -14,6 +15,7 @@ use crate::engine::signals;
 use crate::gate::ask::{Ask, Request};
 use crate::gate::compare::{WORD, compare, word};
 use crate::gate::injected::Hold;
+use crate::gate::thread::Hope;
 
 fn rw(kind: u32) -> Rw {
     match kind & 3 {
@@ -111,7 +113,7 @@ framed! {
     __atomfix_gate_access -> gate_access(u64, u32, u32, u64)
     __atomfix_gate_compare -> gate_compare(u64, u32, u64, u64)
     __atomfix_gate_range -> gate_range(u64, u64, u32, u64)
-    __atomfix_gate_call -> gate_call(u64, u64, u64, u64)
+    __atomfix_gate_call -> gate_call(u64, u32, u64, u64)
     __atomfix_acquire -> acquire(u64, u32, u32, u64)
 }
 
@@ -136,7 +138,7 @@ extern "C" fn gate_range(address: u64, length: u64, kind: u32, site: u64, frame:
     }
 }
 
-extern "C" fn gate_call(site: u64, _: u64, _: u64, _: u64, frame: usize) {
+extern "C" fn gate_call(site: u64, unseen: u32, _: u64, _: u64, frame: usize) {
     if let Some(engine) = running() {
         if engine.hangs.get() {
             signals::end_hanging(engine);
@@ -146,6 +148,14 @@ extern "C" fn gate_call(site: u64, _: u64, _: u64, _: u64, frame: usize) {
             fiber.call_site.set(Some(site));
             fiber.last_site.set(Some(site));
         });
+        match Unseen::from_abi(unseen) {
+            Some(Unseen::State) => {
+                engine.with_current(|fiber| fiber.circle.borrow_mut().progress());
+                engine.rounds.disturb();
+            }
+            Some(Unseen::Numbers) => engine.hope(Hope::Luck),
+            Some(Unseen::Nothing) | None => {}
+        }
         circle::pass(engine, site, frame);
         // The function may be one of ours, which asks without another place.
         circle::stand(engine, site, frame);

@@ -5,6 +5,7 @@ use core::ffi::{c_int, c_uint, c_void};
 use super::{export, span, store};
 use crate::engine::fiber::{Engine, running};
 use crate::gate::ask::{Ask, Nanoseconds};
+use crate::gate::thread::Hope;
 use crate::sys::real::{Real, real};
 
 static GET_TIME: Real = Real::new(c"clock_gettime");
@@ -20,7 +21,7 @@ static YIELD: Real = Real::new(c"sched_yield");
 pub(super) static REALS: &[&Real] = &[&GET_TIME, &GET_TIME_OF_DAY, &TIME, &NANOSLEEP, &CLOCK_NANOSLEEP, &USLEEP, &SLEEP, &YIELD];
 
 fn now(engine: &Engine) -> (i64, i64) {
-    engine.look_at_clock();
+    engine.hope(Hope::Time);
     let Nanoseconds(now) = engine.model.borrow().now();
     (i64::try_from(now / 1_000_000_000).unwrap_or(i64::MAX), i64::try_from(now % 1_000_000_000).unwrap_or(0))
 }

@@ -82,7 +82,17 @@ fn function(index: usize, functions: usize, random: &mut Random, evidence: &mut 
         .collect();
     observe(&nodes, &shared, random, evidence);
     let (name, module, signature) = (format!("f{index}"), "m".to_owned(), "void ()".to_owned());
-    Function { key, name, local: false, module, signature, nodes, pointers: model::pointer::Pointers::default(), refused: None }
+    Function {
+        key,
+        name,
+        local: false,
+        module,
+        signature,
+        nodes,
+        pointers: model::pointer::Pointers::default(),
+        counted: Vec::new(),
+        refused: None,
+    }
 }
 
 /// Pairs between consecutive reads of the function's shared place.

@@ -163,6 +163,7 @@ fn function(name: &str, flows: Vec<Flow>, behind: Vec<(Place, PointerId)>) -> Fu
         module: "t.c".to_owned(),
         signature: "void (ptr, ptr)".to_owned(),
         nodes: Vec::new(),
+        counted: Vec::new(),
         pointers: Pointers { count: VALUES, parameters: PARAMETERS, flows, behind },
         refused: None,
     }

@@ -387,57 +387,41 @@ pub fn may_throw(name: &str) -> bool {
 }
 
 /// Functions that start no thread, besides those of which the tables say more.
+#[rustfmt::skip]
 static SINGLE: &[&str] = &[
-    "access",
-    "atexit",
-    "chdir",
-    "dup",
-    "dup2",
-    "fileno",
-    "getegid",
-    "geteuid",
-    "getgid",
-    "getopt",
-    "getopt_long",
-    "getpagesize",
-    "getrlimit",
-    "getrusage",
-    "getsubopt",
-    "getuid",
-    "isatty",
-    "localtime",
-    "pthread_attr_destroy",
-    "pthread_attr_init",
-    "pthread_attr_setdetachstate",
-    "pthread_attr_setstacksize",
-    "pthread_condattr_init",
-    "pthread_key_create",
-    "pthread_mutexattr_destroy",
-    "pthread_mutexattr_init",
-    "pthread_mutexattr_settype",
-    "pthread_sigmask",
-    "setbuf",
-    "setgid",
-    "setlinebuf",
-    "setlocale",
-    "setrlimit",
-    "setsid",
-    "setuid",
-    "setvbuf",
-    "sigaction",
-    "sigaddset",
-    "sigemptyset",
-    "sigfillset",
-    "signal",
-    "sigprocmask",
-    "srandom",
-    "sysconf",
-    "umask",
-    "unlink",
+    "__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc", "__isoc23_sscanf", "__isoc23_strtol", "__isoc23_strtoll",
+    "__isoc23_strtoul", "__isoc23_strtoull", "__isoc99_sscanf", "__sysv_signal", "abs", "access", "atexit", "atof", "atoll", "bind",
+    "chdir", "chmod", "chown", "clock", "close", "closedir", "dup", "dup2", "event_add", "event_assign", "event_base_get_method",
+    "event_base_new", "event_base_new_with_config", "event_base_set", "event_config_avoid_method", "event_config_free",
+    "event_config_new", "event_config_set_flag", "event_del", "event_get_method", "event_get_version", "event_init", "event_new",
+    "event_set", "fchmod", "fchown", "fcntl", "fdopen", "feof", "ferror", "fgetc", "fileno", "fopen", "fopen64", "fork", "freeaddrinfo",
+    "fseek", "fseeko", "fstat", "fstat64", "fsync", "ftell", "ftello", "ftruncate", "get_nprocs", "getc", "getchar", "getcwd", "getegid",
+    "getentropy", "geteuid", "getgid", "getgrgid", "getgrnam", "gethostname", "getline", "getopt", "getopt_long", "getpagesize",
+    "getppid", "getpwnam", "getpwuid", "getrandom", "getrlimit", "getrusage", "getsockname", "getsockopt", "getsubopt", "getuid",
+    "gmtime", "gmtime_r", "initgroups", "isalpha", "isatty", "isdigit", "isspace", "isupper", "kill", "labs", "listen", "localtime",
+    "lseek", "lseek64", "lstat", "lstat64", "madvise", "mkdir", "mkstemp", "mktime", "mlock", "mlockall", "mmap", "mmap64", "mprotect",
+    "munmap", "nice", "open", "open64", "opendir", "pipe", "pipe2", "posix_fadvise", "prctl", "pthread_attr_destroy",
+    "pthread_attr_getstacksize", "pthread_attr_init", "pthread_attr_setdetachstate", "pthread_attr_setstacksize",
+    "pthread_condattr_destroy", "pthread_condattr_init", "pthread_condattr_setclock", "pthread_key_create", "pthread_mutexattr_destroy",
+    "pthread_mutexattr_init", "pthread_mutexattr_settype", "pthread_rwlockattr_init", "pthread_setname_np", "pthread_sigmask", "putc",
+    "raise", "random_r", "readdir", "readlink", "realpath", "remove", "rename", "rewind", "rmdir", "sched_getaffinity", "setbuf",
+    "setegid", "setenv", "seteuid", "setgid", "setgroups", "setlinebuf", "setlocale", "setrlimit", "setsid", "setsockopt", "setuid",
+    "setvbuf", "sigaction", "sigaddset", "sigaltstack", "sigdelset", "sigemptyset", "sigfillset", "signal", "sigprocmask", "socket",
+    "srandom", "sscanf", "stat", "stat64", "strcspn", "strerror_r", "strpbrk", "strsep", "strspn", "strtok", "strtok_r", "strtoumax",
+    "sysconf", "times", "tzset", "umask", "uname", "ungetc", "unlink", "unsetenv", "utime", "utimes", "vsprintf",
 ];
 
+/// Functions that make a function of the program run when a signal comes: on the thread that gets it, at any time from then on.
+static HANDLER_SETTERS: &[&str] = &["__sysv_signal", "bsd_signal", "sigaction", "signal", "sigset"];
+
+/// Whether a call of an external function makes one of the program's run at any time from then on, by a signal.
+#[must_use]
+pub fn sets_signal_handler(name: &str) -> bool {
+    HANDLER_SETTERS.contains(&name)
+}
+
 /// Whether a call of an external function is known to start no thread, nor to run code of the program that might, other than what it is
-/// handed and calls back before it returns.
+/// handed and calls back before it returns, and handlers of signals.
 #[must_use]
 pub fn starts_no_thread(name: &str) -> bool {
     const STARTERS: [&str; 4] = ["call_once", "pthread_create", "pthread_once", "thrd_create"];
@@ -445,6 +429,14 @@ pub fn starts_no_thread(name: &str) -> bool {
     // Of the C++ library: `std::thread`, `std::async` and what belongs to them.
     let of_threads = name.starts_with("_Z") && ["thread", "async", "future"].iter().any(|part| name.contains(part));
     !STARTERS.contains(&name) && !LOOPS.contains(&name) && !of_threads && (is_quick(name) || SINGLE.binary_search(&name).is_ok())
+}
+
+/// Whether a function has the name of a library's, so that the libraries call it where a program defines one of its own: `malloc`, or
+/// an operator of C++ that allocates.
+#[must_use]
+pub fn is_of_libraries(name: &str) -> bool {
+    let listed = lookup(name).is_some() || QUICK.binary_search(&name).is_ok() || SINGLE.binary_search(&name).is_ok();
+    listed || ["_Znw", "_Zna", "_Zdl", "_Zda"].iter().any(|operator| name.starts_with(operator))
 }
 
 /// What we know of the external function of this name.

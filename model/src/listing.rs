@@ -7,12 +7,16 @@
 //!   n1 read counter -> n2 ; counter.c:4:3
 //!   n2 call pthread_mutex_lock lock(m) -> n3 ; counter.c:5:3
 //!   n3 return ; counter.c:6:1
+//!   counts from n9 to n4, until n6 -> n10
 //! ```
 
 use core::fmt;
 
 use crate::pair::Rw;
-use crate::program::{Access, Call, Callee, Function, Module, Node, NodeKind, Program};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use crate::program::{Access, Call, Callee, Counted, Function, Module, Node, NodeKind, Program};
 
 impl fmt::Display for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,7 +40,8 @@ impl fmt::Display for Function {
             write!(f, " refused: {why}")?;
         }
         writeln!(f)?;
-        self.nodes.iter().enumerate().try_for_each(|(index, node)| writeln!(f, "  n{index} {node}"))
+        self.nodes.iter().enumerate().try_for_each(|(index, node)| writeln!(f, "  n{index} {node}"))?;
+        self.counted.iter().try_for_each(|counted| writeln!(f, "  {counted}"))
     }
 }
 
@@ -53,6 +58,13 @@ impl fmt::Display for Node {
             write!(f, "{}{successor}", if index == 0 { " -> " } else { ", " })?;
         }
         write!(f, " ; {}", self.source)
+    }
+}
+
+impl fmt::Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let steps: Vec<String> = self.steps.iter().map(ToString::to_string).collect();
+        write!(f, "counts from {} to {}, until {} -> {}", steps.join(", "), self.header, self.test, self.out)
     }
 }
 
@@ -100,7 +112,6 @@ mod tests {
     use crate::ids::{FunctionKey, NodeId};
     use crate::program::Place;
     use crate::site::Source;
-    use alloc::string::ToString;
     use alloc::vec;
 
     #[test]
@@ -130,6 +141,7 @@ mod tests {
                 node(NodeKind::Return, vec![]),
             ],
             pointers: crate::pointer::Pointers::default(),
+            counted: Vec::new(),
             refused: None,
         };
         let expected = "function f@a.c f0000000000000001\n  n0 block -> n1 ; ?\n  n1 atomic update x -> n2 ; ?\n  \

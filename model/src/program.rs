@@ -29,6 +29,8 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// Functions that are used otherwise than by calling them, by the name that `Callee::Direct` uses: what indirect calls may reach.
     pub taken: BTreeSet<String>,
+    /// Functions that run before `main`, by the same name: constructors, and those that resolve ifuncs.
+    pub constructors: BTreeSet<String>,
     /// What the initial values of globals point to, one entry for each module that has such.
     pub data: Vec<Pointers>,
     /// What the source calls places, where debug information says it and it is not what `Place` displays; no two places share a name.
@@ -47,6 +49,8 @@ pub struct Module {
     pub functions: Vec<Function>,
     /// Functions, defined here or elsewhere, that it uses otherwise than by calling them.
     pub taken: Vec<String>,
+    /// Functions, defined here or elsewhere, that it makes run before `main`.
+    pub constructors: Vec<String>,
     /// What the initial values of its globals point to.
     pub data: Pointers,
     /// What the source calls the places that its functions name.
@@ -63,6 +67,20 @@ pub struct Uncovered {
     pub what: String,
     /// One lower-case fragment.
     pub why: String,
+    /// What kind of thing it is.
+    pub gap: Gap,
+}
+
+/// What kind of thing is left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Gap {
+    /// A function, of which all is known but which is not changed.
+    Function,
+    /// Code of the program of which nothing is known.
+    Code,
+    /// A shared library: it runs what it is given, when it is called.
+    Library,
 }
 
 /// One function with a body.
@@ -83,8 +101,26 @@ pub struct Function {
     pub nodes: Vec<Node>,
     /// Where its pointers come from and go to.
     pub pointers: Pointers,
+    /// Its loops that count, sorted.
+    pub counted: Vec<Counted>,
     /// Why no lock may be placed in it (callbr, naked, ifunc resolver, coroutine, setjmp), if so.
     pub refused: Option<String>,
+}
+
+/// A loop that counts: a counter moves by a constant, always in one direction, each time when control goes over an edge from one of `steps` to
+/// `header`; and where control leaves `test`, it goes to `out`, by way of nodes that do nothing, once the counter has come to its bound. So control cannot pass both
+/// for ever without going there, if it comes to `header` from `steps` only, whatever memory holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Counted {
+    /// The first node of each turn.
+    pub header: NodeId,
+    /// The last nodes of turns.
+    pub steps: Vec<NodeId>,
+    /// Where the counter is compared.
+    pub test: NodeId,
+    /// Where control goes when it has come to the bound.
+    pub out: NodeId,
 }
 
 /// A node of the control-flow graph.
@@ -232,7 +268,7 @@ impl Program {
     pub fn link(modules: Vec<Module>) -> Self {
         let mut functions = BTreeMap::new();
         let mut uncovered = Vec::new();
-        let mut taken = BTreeSet::new();
+        let (mut taken, mut constructors) = (BTreeSet::new(), BTreeSet::new());
         let mut data = Vec::new();
         let mut names: BTreeMap<Place, BTreeSet<String>> = BTreeMap::new();
         for module in modules {
@@ -244,6 +280,7 @@ impl Program {
             }
             uncovered.extend(module.uncovered);
             taken.extend(module.taken);
+            constructors.extend(module.constructors);
             for function in module.functions {
                 functions.entry((function.name.clone(), function.key)).or_insert(function);
             }
@@ -251,7 +288,7 @@ impl Program {
         uncovered.sort();
         uncovered.dedup();
         let functions = functions.into_values().collect();
-        let mut program = Self { functions, taken, data, names: telling(names), uncovered };
+        let mut program = Self { functions, taken, constructors, data, names: telling(names), uncovered };
         spread(&mut program);
         program
     }

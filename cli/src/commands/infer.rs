@@ -345,6 +345,7 @@ mod tests {
             signature: "void ()".to_owned(),
             nodes: vec![node(1, 3, 1), node(2, 3, 7), node(3, 4, 1)],
             pointers: model::pointer::Pointers::default(),
+            counted: Vec::new(),
             refused: None,
         };
         let program = Program { functions: vec![function], ..Program::default() };

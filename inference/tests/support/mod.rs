@@ -11,6 +11,7 @@
 //! ordered foo 2               never met a concurrent access of another thread
 //! unrun foo 2                 never ran
 //! ran foo 2 500               how often it ran, instead of ten times
+//! counts foo 1 4 3 6          the loop from 1, back to it from 4, ends by counting: at 3, to 6
 //! same *p x                   may be the same memory, as pointers of the first function tell
 //! ```
 //! Places: `x` a global, `x+8` a field of it, `x[]` an element, `T.8` a field, `*p` a pointer. Nodes: `read` `write` `update` `atomic` P,
@@ -29,7 +30,7 @@ use model::ids::{FunctionId, FunctionKey, NodeId, PointerId, SiteKey, fnv1a};
 use model::pair::{Atomicity, Meeting, Rw};
 use model::pointer::Pointers;
 use model::profile::{Evidence, LockName, PairEvidence, PairKey, SiteEvidence};
-use model::program::{Access, Call, Callee, Function, Node, NodeKind, Place, Program};
+use model::program::{Access, Call, Callee, Counted, Function, Node, NodeKind, Place, Program};
 use model::site::{Position, Source};
 
 /// A program and its evidence.
@@ -116,11 +117,12 @@ pub(crate) fn parse(text: &str) -> Case {
     let mut functions: Vec<(String, BTreeMap<u32, Node>, Option<u32>)> = Vec::new();
     let mut evidence = Evidence { runs: 1, ..Evidence::default() };
     let mut later = Vec::new();
-    let mut same = Vec::new();
+    let (mut same, mut counts) = (Vec::new(), Vec::new());
     for line in text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()).filter(|line| !line.is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             ["fn", name] => functions.push((name.to_owned(), BTreeMap::new(), None)),
+            ["counts", name, ref numbers @ ..] => counts.push((name, numbers.iter().map(|word| NodeId(number(word))).collect::<Vec<_>>())),
             ["same", ref places @ ..] => same.push(places.iter().map(|text| place(text)).collect::<Vec<_>>()),
             ["pair" | "held" | "together" | "ordered" | "unrun" | "ran" | "met", ..] => later.push(words),
             _ => {
@@ -140,6 +142,11 @@ pub(crate) fn parse(text: &str) -> Case {
     let taken = functions.iter().map(|(name, _, _)| name.clone()).collect();
     let mut program = Program { functions: functions.into_iter().map(function).collect(), taken, ..Program::default() };
     model::range::spread(&mut program);
+    for (name, numbers) in counts {
+        let [header, step, test, out] = numbers[..] else { panic!("not a loop that counts: {numbers:?}") };
+        let function = program.functions.iter_mut().find(|function| function.name == name).expect("a function of the test");
+        function.counted.push(Counted { header, steps: vec![step], test, out });
+    }
     for (index, places) in same.into_iter().enumerate() {
         let pointers = &mut program.functions[0].pointers;
         pointers.count += 1;
@@ -165,7 +172,7 @@ fn function((name, mut nodes, first): (String, BTreeMap<u32, Node>, Option<u32>)
     let nodes = (0..=last).map(|number| nodes.remove(&number).unwrap_or_else(filler)).collect();
     let key = key_of(&name);
     let (module, signature) = ("test.c".to_owned(), "void ()".to_owned());
-    Function { key, name, local: false, module, signature, nodes, pointers: Pointers::default(), refused: None }
+    Function { key, name, local: false, module, signature, nodes, pointers: Pointers::default(), counted: Vec::new(), refused: None }
 }
 
 fn lock(name: &str) -> LockName {

@@ -10,7 +10,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use model::program::Uncovered;
+use model::program::{Gap, Uncovered};
 use object::{Object, ObjectSection};
 
 use super::record::{Giver, Input, InputKind, LINK_SECTION, LinkRecord, OBJECTS_SECTION, OutputKind, RECORD_VERSION};
@@ -171,7 +171,7 @@ fn take(capture: &mut Capture, input: &Input, content: Vec<u8>) -> Result<Part, 
         (InputKind::Object, Giver::User) => {
             let piece = piece(capture, &path, name, content)?;
             if let Some(why) = piece.bare {
-                uncovered(capture, path, why);
+                uncovered(capture, path, why, Gap::Code);
             }
             Ok(Part::Object(piece))
         }
@@ -184,23 +184,23 @@ fn take(capture: &mut Capture, input: &Input, content: Vec<u8>) -> Result<Part, 
             if pieces.iter().all(|piece| piece.bare == Some(NO_BITCODE)) {
                 // The C library's empty archives (libpthread.a) hold nothing to cover.
                 if !pieces.is_empty() {
-                    uncovered(capture, path, NO_BITCODE);
+                    uncovered(capture, path, NO_BITCODE, Gap::Code);
                 }
                 return Ok(Part::Whole);
             }
             for piece in &pieces {
                 if let Some(why) = piece.bare {
-                    uncovered(capture, format!("{path}({})", piece.name), why);
+                    uncovered(capture, format!("{path}({})", piece.name), why, Gap::Code);
                 }
             }
             Ok(Part::Archive(pieces))
         }
         (InputKind::Shared, Giver::User) => {
-            uncovered(capture, path, "a shared library");
+            uncovered(capture, path, "a shared library", Gap::Library);
             Ok(Part::Whole)
         }
         (InputKind::Other, Giver::User) => {
-            uncovered(capture, path, "a linker script");
+            uncovered(capture, path, "a linker script", Gap::Code);
             Ok(Part::Whole)
         }
     }
@@ -209,8 +209,8 @@ fn take(capture: &mut Capture, input: &Input, content: Vec<u8>) -> Result<Part, 
 /// Assembly, or an object that another compiler made.
 const NO_BITCODE: &str = "it has no bitcode";
 
-fn uncovered(capture: &mut Capture, what: String, why: &str) {
-    let uncovered = Uncovered { what, why: why.to_owned() };
+fn uncovered(capture: &mut Capture, what: String, why: &str, gap: Gap) {
+    let uncovered = Uncovered { what, why: why.to_owned(), gap };
     if !capture.uncovered.contains(&uncovered) {
         capture.uncovered.push(uncovered);
     }

@@ -250,7 +250,7 @@ fn is_symbol(value: Value<'_>) -> bool {
 }
 
 /// Through aliases that nothing replaces at link time.
-pub(super) fn resolve(mut value: Value<'_>) -> Value<'_> {
+pub(crate) fn resolve(mut value: Value<'_>) -> Value<'_> {
     while let Some(aliasee) = value.aliasee()
         && !value.is_weak()
     {

@@ -5,9 +5,11 @@
 //! 3. `collect`: each body's nodes, in the one numbering that instrumentation and injection share;
 //! 4. `place`: what memory each access is to;
 //! 5. `pointer`: where pointers come from and go to;
-//! 6. `program`: the model.
+//! 6. `counted`: which loops end by counting;
+//! 7. `program`: the model.
 
 mod collect;
+mod counted;
 mod key;
 mod place;
 mod pointer;
@@ -15,6 +17,7 @@ mod prepare;
 mod privacy;
 mod program;
 
-pub(crate) use collect::{Act, Body, CallPoint, Length, RangePoint, Target, Touch, bodies};
+pub(crate) use collect::{Act, Body, CallPoint, Length, RangePoint, Target, Touch, bodies, resolve};
+pub(crate) use place::Places;
 pub use privacy::Skip;
 pub use program::extract;

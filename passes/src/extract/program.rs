@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use model::external::External;
 use model::ids::{FunctionKey, NodeId, SiteKey, fnv1a_from};
-use model::program::{Access, Call, Callee, Function, Module as ProgramModule, Node, NodeKind, Place, Uncovered};
+use model::program::{Access, Call, Callee, Function, Gap, Module as ProgramModule, Node, NodeKind, Place, Uncovered};
 
 use super::collect::{Act, Body, CallPoint, Point, RangePoint, Target, bodies, resolve};
+use super::counted::counted;
 use super::place::Places;
 use super::pointer::{self, Flows};
 use crate::PassError;
@@ -22,13 +23,14 @@ pub fn extract(bitcode: &[u8]) -> Result<ProgramModule, PassError> {
         functions.extend(aliases(module, &places, &bodies, &name));
         let uncovered = bodies
             .iter()
-            .filter_map(|body| body.refused.map(|why| Uncovered { what: body.function.name(), why: why.to_owned() }))
+            .filter_map(|body| body.refused.map(|why| Uncovered { what: body.function.name(), why: why.to_owned(), gap: Gap::Function }))
             .collect();
         let taken =
             module.functions().map(Value::from).filter(|function| function.is_taken()).map(|function| places.symbol(function)).collect();
+        let constructors = module.constructors().into_iter().map(|function| places.symbol(resolve(function))).collect();
         let data = pointer::data(module, &places);
         let names = names(&functions, module);
-        Ok(ProgramModule { name, functions, taken, data, names, uncovered })
+        Ok(ProgramModule { name, functions, taken, constructors, data, names, uncovered })
     })
 }
 
@@ -65,6 +67,7 @@ fn function<'m>(body: &Body<'m>, of: Module<'m>, places: &Places<'m>, module: &s
         signature: body.function.function_type().print(),
         nodes: body.points.iter().map(|point| node(body, point, places, &mut flows)).collect(),
         pointers: flows.finish(),
+        counted: counted(of, body),
         refused: body.refused.map(str::to_owned),
     }
 }
@@ -147,6 +150,7 @@ fn aliases<'m>(module: Module<'m>, places: &Places<'m>, bodies: &[Body<'m>], nam
                 plain(NodeKind::Return, Vec::new()),
             ],
             pointers: pointer::forward(target, site, places),
+            counted: Vec::new(),
             refused: Some("it is a second name of a function".to_owned()),
         });
     }

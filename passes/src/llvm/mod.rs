@@ -35,4 +35,4 @@ pub(crate) use handles::{Block, Function, Instruction, Type, Value};
 pub(crate) use memory::{Step, demangle};
 pub(crate) use module::{Module, with_module, with_new_module};
 pub use plugin::{PluginInfo, atomfix_plugin_run, llvmGetPassPluginInfo};
-pub(crate) use reading::{Opcode, ValueKind};
+pub(crate) use reading::{Opcode, Predicate, ValueKind};

@@ -10,6 +10,7 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module as Owned;
 
 use super::handles::{Function, Type, Value};
+use super::reading::CONSTRUCTORS;
 use crate::PassError;
 
 /// A live module.
@@ -92,6 +93,17 @@ impl<'m> Module<'m> {
         std::iter::successors(Value::maybe(llvm!(core::LLVMGetFirstGlobal(self.raw))), |global| {
             Value::maybe(llvm!(core::LLVMGetNextGlobal(global.raw)))
         })
+    }
+
+    /// The functions that run before `main`: constructors, and those that resolve ifuncs.
+    pub(crate) fn constructors(self) -> Vec<Value<'m>> {
+        const SECTIONS: [&str; 3] = [".preinit_array", ".init_array", ".ctors"];
+        let is_list = |global: &Value<'m>| {
+            let section = global.section();
+            global.name() == CONSTRUCTORS || SECTIONS.iter().any(|name| section.starts_with(name))
+        };
+        let lists = self.globals().filter(is_list).filter_map(Value::initializer);
+        lists.flat_map(Value::functions_within).chain(self.resolvers()).collect()
     }
 
     /// The functions that resolve ifuncs.

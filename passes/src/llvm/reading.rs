@@ -10,6 +10,9 @@ use inkwell::llvm_sys::{LLVMTailCallKind, LLVMTypeKind, core};
 use super::handles::{Block, Function, Instruction, Type, Value};
 use super::shim;
 
+/// The global that lists what runs before `main`.
+pub(super) const CONSTRUCTORS: &str = "llvm.global_ctors";
+
 /// A copy of a zero-terminated text of LLVM's; empty when there is none.
 pub(super) fn c_text(text: *const c_char) -> String {
     if text.is_null() {
@@ -71,12 +74,26 @@ impl<'m> Value<'m> {
         (self.kind() == ValueKind::LLVMConstantExprValueKind).then(|| llvm!(core::LLVMGetConstOpcode(self.raw)))
     }
 
-    /// Whether a function is used otherwise than by calling it.
-    pub(crate) fn is_taken(self) -> bool {
+    /// Everything that has it as an operand, once for each time.
+    fn users(self) -> impl Iterator<Item = Self> {
         let some = |one: LLVMUseRef| (!one.is_null()).then_some(one);
         let first = some(llvm!(core::LLVMGetFirstUse(self.raw)));
-        std::iter::successors(first, |&one| some(llvm!(core::LLVMGetNextUse(one)))).any(|one| {
-            let user = Self::new(llvm!(core::LLVMGetUser(one)));
+        std::iter::successors(first, move |&one| some(llvm!(core::LLVMGetNextUse(one)))).map(|one| Self::new(llvm!(core::LLVMGetUser(one))))
+    }
+
+    /// Whether a constant is part of the list of constructors and of nothing else.
+    fn is_only_listed(self) -> bool {
+        use ValueKind::{LLVMConstantArrayValueKind, LLVMConstantStructValueKind, LLVMGlobalVariableValueKind};
+        match self.kind() {
+            LLVMGlobalVariableValueKind => self.name() == CONSTRUCTORS,
+            LLVMConstantArrayValueKind | LLVMConstantStructValueKind => self.users().all(Self::is_only_listed),
+            _ => false,
+        }
+    }
+
+    /// Whether a function is used otherwise than by calling it, or before `main`.
+    pub(crate) fn is_taken(self) -> bool {
+        self.users().filter(|user| !user.is_only_listed()).any(|user| {
             let call = user.as_instruction().filter(|user| matches!(user.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke));
             let times = (0..user.operand_count()).filter(|&index| user.operand(index) == Some(self)).count();
             call.is_none_or(|call| call.called() != self) || times > 1
@@ -146,6 +163,23 @@ impl<'m> Value<'m> {
     /// The initial value of a global variable.
     pub(crate) fn initializer(self) -> Option<Self> {
         (self.kind() == ValueKind::LLVMGlobalVariableValueKind).then(|| Self::maybe(llvm!(core::LLVMGetInitializer(self.raw)))).flatten()
+    }
+
+    /// The section that a global is to lie in; empty where nothing is said.
+    pub(super) fn section(self) -> String {
+        c_text(llvm!(core::LLVMGetSection(self.raw)))
+    }
+
+    /// The functions, or second names of such, that a constant holds.
+    pub(super) fn functions_within(self) -> Vec<Self> {
+        use ValueKind::{LLVMConstantArrayValueKind, LLVMConstantExprValueKind, LLVMConstantStructValueKind};
+        match self.kind() {
+            ValueKind::LLVMFunctionValueKind | ValueKind::LLVMGlobalAliasValueKind => vec![self],
+            LLVMConstantArrayValueKind | LLVMConstantStructValueKind | LLVMConstantExprValueKind => {
+                (0..self.operand_count()).filter_map(|index| self.operand(index)).flat_map(Self::functions_within).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The text of an inline assembly value.
@@ -240,6 +274,22 @@ impl<'m> Instruction<'m> {
         }
     }
 
+    /// How a comparison of integers or pointers compares; `None` for other instructions.
+    pub(crate) fn predicate(self) -> Option<Predicate> {
+        use inkwell::llvm_sys::LLVMIntPredicate as P;
+        (self.opcode() == Opcode::LLVMICmp).then(|| match llvm!(core::LLVMGetICmpPredicate(self.raw)) {
+            P::LLVMIntEQ => Predicate::Equals,
+            P::LLVMIntNE => Predicate::Differs,
+            P::LLVMIntUGT | P::LLVMIntUGE | P::LLVMIntSGT | P::LLVMIntSGE => Predicate::Greater,
+            P::LLVMIntULT | P::LLVMIntULE | P::LLVMIntSLT | P::LLVMIntSLE => Predicate::Less,
+        })
+    }
+
+    /// Whether a load or store is volatile.
+    pub(crate) fn is_volatile(self) -> bool {
+        matches!(self.opcode(), Opcode::LLVMLoad | Opcode::LLVMStore) && llvm!(core::LLVMGetVolatile(self.raw)) != 0
+    }
+
     /// The type that an alloca allocates.
     pub(crate) fn allocated_type(self) -> Option<Type<'m>> {
         (self.opcode() == Opcode::LLVMAlloca).then(|| Type::new(llvm!(core::LLVMGetAllocatedType(self.raw))))
@@ -328,7 +378,53 @@ impl<'m> Instruction<'m> {
     }
 }
 
+/// A comparison, signs and equality at the bound left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Predicate {
+    /// Below, or not above.
+    Less,
+    /// Above, or not below.
+    Greater,
+    /// The same.
+    Equals,
+    /// Not the same.
+    Differs,
+}
+
+impl Predicate {
+    /// What holds of the second and the first.
+    pub(crate) fn swapped(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::Greater => Self::Less,
+            Self::Equals | Self::Differs => self,
+        }
+    }
+
+    /// What holds where this does not.
+    pub(crate) fn inverse(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::Greater => Self::Less,
+            Self::Equals => Self::Differs,
+            Self::Differs => Self::Equals,
+        }
+    }
+}
+
 impl<'m> Block<'m> {
+    /// The blocks from which control comes, without repeats.
+    pub(crate) fn predecessors(self) -> Vec<Self> {
+        let users = Value::new(llvm!(core::LLVMBasicBlockAsValue(self.raw))).users();
+        let mut found: Vec<Self> = Vec::new();
+        for user in users.filter_map(Value::as_instruction).filter(|user| user.is_terminator()) {
+            if !found.contains(&user.block()) {
+                found.push(user.block());
+            }
+        }
+        found
+    }
+
     /// Its instructions, in order.
     pub(crate) fn instructions(self) -> impl Iterator<Item = Instruction<'m>> {
         std::iter::successors(Instruction::maybe(llvm!(core::LLVMGetFirstInstruction(self.raw))), |instruction| instruction.next())

@@ -25,7 +25,8 @@ use crate::flow::Flow;
 use crate::meeting::Meetings;
 use crate::pipeline::{Config, Reads};
 use crate::sets::Set;
-use crate::summary::{Calls, Summary, Writing, waits};
+use crate::spin::refuse_spins;
+use crate::summary::{Calls, Summary, Touch, Touching, waits};
 use crate::variable::Variables;
 use crate::weaken::weakened;
 
@@ -162,7 +163,7 @@ pub fn admit(facts: &Facts<'_>, config: &Config) -> Admission {
         admission.refused.push(refusal(facts, None, ends, evidence.seen, "its ends are not in one function"));
     }
     let meetings = Meetings::of(facts.evidence, facts.variables, |locks| trusted(facts, locks));
-    let mut writing = Writing::of(facts.program, facts.calls, facts.accesses);
+    let mut writing = Touching::of(facts.program, facts.calls, facts.accesses, Touch::Writes);
     let observed = groups.iter().map(|(&place, group)| (place, group.evidence.atomicity)).collect();
     let weakened = match config.reads {
         Reads::Shared => weakened(facts, &mut writing, &observed),
@@ -239,12 +240,6 @@ fn sort_group(
         }),
         Err(why) => admission.refused.push(refusal(facts, Some(variable), ends, evidence.seen, &why)),
     }
-}
-
-/// Whether a node may write a variable, itself or in a call.
-pub(crate) fn writes(facts: &Facts<'_>, writing: &mut Writing<'_>, variable: VariableId, function: FunctionId, node: NodeId) -> bool {
-    let itself = facts.accesses.of_node(function, node).iter().any(|access| access.rw.writes() && access.variable == variable);
-    itself || writing.any_may(facts.calls.from_node(function, node), variable)
 }
 
 /// Whether the memory was one thread's. A global has one instance, so it is shared if it ever was; of a class of many instances
@@ -367,34 +362,6 @@ fn shared_variables(facts: &Facts<'_>) -> Set<VariableId> {
     let sites = facts.evidence.sites.iter().filter(|(_, evidence)| evidence.shared > 0).map(|(&site, _)| site);
     let pairs = facts.evidence.pairs.iter().filter(|(_, (evidence, _))| evidence.shared > 0).map(|(key, _)| key.first);
     sites.chain(pairs).flat_map(|site| facts.variables.of_site(site)).collect()
-}
-
-/// Refuses the pairs that would be held around a loop that waits for the variable to change.
-fn refuse_spins(facts: &Facts<'_>, writing: &mut Writing<'_>, admission: &mut Admission) {
-    let (spinning, kept) = core::mem::take(&mut admission.pairs).into_iter().partition(|pair| spins(facts, writing, pair));
-    admission.pairs = kept;
-    let spinning: Vec<AdmittedPair> = spinning;
-    for pair in spinning {
-        let ends = (node_text(facts, pair.function, pair.head), node_text(facts, pair.function, pair.tail));
-        let why = "it would be held around a loop that only reads the variable, or only retries an atomic update, and may wait for it";
-        admission.refused.push(refusal(facts, Some(pair.variable), ends, pair.seen, why));
-    }
-}
-
-/// Whether a pair closes a loop in which nothing but itself could write the variable: holding a lock around that loop would keep
-/// away the very write that ends it.
-fn spins(facts: &Facts<'_>, writing: &mut Writing<'_>, pair: &AdmittedPair) -> bool {
-    let flow = &facts.flows[pair.function.index()];
-    if flow.rank(pair.head) < flow.rank(pair.tail) {
-        return false;
-    }
-    let Some(body) = flow.innermost_loop(pair.head, pair.tail) else { return false };
-    let retries = |node| pair.head == pair.tail && node == pair.head && is_atomic(facts, pair, node);
-    !body.iter().any(|node| !retries(node) && writes(facts, writing, pair.variable, pair.function, node))
-}
-
-fn is_atomic(facts: &Facts<'_>, pair: &AdmittedPair, node: NodeId) -> bool {
-    facts.accesses.of_node(pair.function, node).iter().any(|access| access.atomic && access.variable == pair.variable)
 }
 
 /// A pair that gets no lock, for the report.

@@ -43,6 +43,7 @@ pub fn plan(facts: &Facts<'_>, admission: &Admission, placements: &Placements, o
         schema: PLAN_SCHEMA,
         build: build.to_owned(),
         blocking: Vec::new(),
+        endings: Vec::new(),
         locks,
         refused: admission.refused.clone(),
         savings: Vec::new(),

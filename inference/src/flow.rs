@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use model::ids::NodeId;
 use model::program::Function;
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
 
 use crate::sets::Set;
 
@@ -77,6 +79,26 @@ impl Flow {
         let mut inside = forward;
         inside.intersect(&backward);
         (direct || !inside.is_empty()).then_some(inside)
+    }
+
+    /// The largest sets of nodes of `within` between which control may go round, over edges that are `open`.
+    #[must_use]
+    pub fn cycles(&self, within: &Set<NodeId>, open: impl Fn(NodeId, NodeId) -> bool) -> Vec<Set<NodeId>> {
+        let retreats = |from: NodeId| self.successors(from).iter().any(|&to| within.contains(to) && self.rank(to) <= self.rank(from));
+        if !within.iter().any(retreats) {
+            return Vec::new();
+        }
+        let mut graph: DiGraph<NodeId, ()> = DiGraph::new();
+        let indices: BTreeMap<NodeId, NodeIndex> = within.iter().map(|node| (node, graph.add_node(node))).collect();
+        for (&from, &index) in &indices {
+            let inside = self.successors(from).iter().filter(|&&to| open(from, to)).filter_map(|to| indices.get(to));
+            for &to in inside {
+                graph.add_edge(index, to, ());
+            }
+        }
+        let components = kosaraju_scc(&graph).into_iter();
+        let cyclic = components.filter(|component| component.len() > 1 || graph.contains_edge(component[0], component[0]));
+        cyclic.map(|component| component.into_iter().map(|index| graph[index]).collect()).collect()
     }
 
     /// The loops by header: the nodes that reach an edge back to it without leaving through it.

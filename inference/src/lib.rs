@@ -33,6 +33,8 @@ pub mod admit;
 
 pub mod budget;
 
+mod spin;
+
 pub mod joint;
 
 pub mod constraint;

@@ -28,6 +28,7 @@ use crate::order::{Detail, Heat, LockKey, Order, OrderFacts, OrderGraph, Rank, S
 use crate::pipeline::Config;
 use crate::placement::{Placements, Spot, constraints, place_all, remove};
 use crate::program_cycle::ProgramCycle;
+use crate::spin::held_around;
 
 /// Deadlock-free placements, and what it took.
 #[derive(Clone, Debug, Default)]
@@ -178,7 +179,7 @@ impl State<'_> {
             }
         }
         functions.extend(changed.iter().map(|spot| spot.1));
-        place_all(self.facts.flows, self.facts.calls, &mut self.placements, &self.demands, &changed);
+        place_all(self.facts.flows, self.order.facts().going_on, &mut self.placements, &self.demands, &changed);
         self.order.look_at(&self.placements, &functions);
     }
 
@@ -193,6 +194,9 @@ impl State<'_> {
             let graph = self.detail(Some(&rank), &tangles)?;
             let cycles: Vec<_> = graph.cycles().into_iter().filter(|cycle| cycle.iter().any(takes_part)).collect();
             if cycles.is_empty() {
+                if let Some(setback) = self.spinning() {
+                    return Err(setback);
+                }
                 return Ok((rank, tangled));
             }
             let dear = too_dear(&graph, &cycles, &rank, &self.added, config);
@@ -271,7 +275,7 @@ impl State<'_> {
 
     /// Places spots anew, with what follows from them.
     fn place_again(&mut self, changed: &BTreeSet<Spot>) {
-        place_all(self.facts.flows, self.facts.calls, &mut self.placements, &self.demands, changed);
+        place_all(self.facts.flows, self.order.facts().going_on, &mut self.placements, &self.demands, changed);
         self.look_again(changed);
     }
 
@@ -299,6 +303,20 @@ impl State<'_> {
                 Err(Setback::Dear(pairs, why.to_owned()))
             }
         }
+    }
+
+    /// The pairs whose lock would be held around a loop that may wait for its variable.
+    fn spinning(&self) -> Option<Setback> {
+        let mut gone = Vec::new();
+        for ((variable, function), around) in held_around(self.facts, &self.placements) {
+            let pairs = self.pairs.get(&variable).map_or(&[][..], Vec::as_slice);
+            let guilty = |pair: &&AdmittedPair| pair.function == function && around.iter().any(|node| pair.covers(node));
+            // Where none of the function's own is, another one's was hoisted.
+            let any = pairs.iter().any(|pair| guilty(&pair));
+            gone.extend(pairs.iter().filter(|pair| !any || guilty(pair)).cloned());
+        }
+        let why = "its lock would be held around a loop that only reads the variable and may wait for it";
+        (!gone.is_empty()).then(|| Setback::Dear(gone, why.to_owned()))
     }
 
     fn too_much(&self, spans: &Spans, part: usize, config: &Config) -> Option<Setback> {

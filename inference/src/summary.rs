@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use model::external::{Blocking, SyncOp};
 use model::ids::{FunctionId, NodeId, VariableId};
+use model::pair::Rw;
 use model::program::{Call, Callee, NodeKind, Program};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use crate::access::Accesses;
-use crate::ends::returning;
+use crate::access::{Accesses, NodeAccess};
 use crate::reach::{Reach, Slot};
+use crate::sets::Set;
 
 /// Who calls whom.
 #[derive(Clone, Debug)]
@@ -86,6 +87,20 @@ impl Calls {
                 calls.filter(|(_, reached)| !reached.is_empty()).collect()
             })
             .collect();
+        Self::between(by_name.into_keys().collect(), callees)
+    }
+
+    /// The same without some of the calls.
+    #[must_use]
+    pub fn without(&self, is_left_out: impl Fn(FunctionId, NodeId) -> bool) -> Self {
+        let callees = self.callees.iter().enumerate().map(|(f, calls)| {
+            let kept = calls.iter().filter(|(node, _)| !is_left_out(FunctionId::new(f), **node));
+            kept.map(|(&node, callees)| (node, callees.clone())).collect()
+        });
+        Self::between(self.defined.clone(), callees.collect())
+    }
+
+    fn between(defined: BTreeSet<String>, callees: Vec<BTreeMap<NodeId, Vec<FunctionId>>>) -> Self {
         let components = components(&callees);
         let mut component_of = vec![ComponentId(0); callees.len()];
         for (c, component) in components.iter().enumerate() {
@@ -107,7 +122,6 @@ impl Calls {
             component_callees.extend(called);
             callees_end.push(component_callees.len());
         }
-        let defined = by_name.into_keys().collect();
         Self { defined, callees, components, component_of, component_callees, callees_end }
     }
 
@@ -152,6 +166,23 @@ impl Calls {
         &self.component_callees[start..self.callees_end[component.index()]]
     }
 
+    /// The functions of which something holds, and those that may call one of them, directly or not.
+    #[must_use]
+    pub fn reaching(&self, own: impl Fn(FunctionId) -> bool) -> Set<FunctionId> {
+        let mut found = Set::default();
+        // Callees come before callers.
+        for component in self.component_ids() {
+            let members = &self.components[component.index()];
+            let mut called = self.component_callees(component).iter().map(|callee| self.components[callee.index()][0]);
+            if members.iter().any(|&member| own(member)) || called.any(|callee| found.contains(callee)) {
+                members.iter().for_each(|&member| {
+                    found.insert(member);
+                });
+            }
+        }
+        found
+    }
+
     /// Whether a function may call itself directly.
     #[must_use]
     pub fn calls_itself(&self, function: FunctionId) -> bool {
@@ -181,11 +212,10 @@ fn components(callees: &[BTreeMap<NodeId, Vec<FunctionId>>]) -> Vec<Vec<Function
         .collect()
 }
 
-/// The summary of every function, indexed by `FunctionId`.
+/// The summary of every function, indexed by `FunctionId`, as `returning` is (`ends`).
 #[must_use]
-pub fn summaries(program: &Program, calls: &Calls) -> Vec<Summary> {
+pub fn summaries(program: &Program, calls: &Calls, returning: &[Set<NodeId>]) -> Vec<Summary> {
     let mut all = vec![Summary::default(); program.functions.len()];
-    let returning = returning(program, calls);
     let mut callers: Vec<Vec<FunctionId>> = vec![Vec::new(); all.len()];
     let mut work = VecDeque::new();
     for (f, function) in program.functions.iter().enumerate() {
@@ -211,28 +241,56 @@ pub fn summaries(program: &Program, calls: &Calls) -> Vec<Summary> {
     all
 }
 
-/// Which functions may write variables, themselves or through calls; asked in the order of variables, it is computed piece by piece (`reach`).
+/// How memory is touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touch {
+    /// It is read, updates included.
+    Reads,
+    /// It is written, updates included.
+    Writes,
+}
+
+impl Touch {
+    /// Whether an access is such.
+    #[must_use]
+    pub fn is(self, rw: Rw) -> bool {
+        match self {
+            Self::Reads => rw != Rw::Write,
+            Self::Writes => rw.writes(),
+        }
+    }
+}
+
+/// Which functions may read, or write, variables, themselves or through calls; asked in the order of variables, it is computed piece by piece (`reach`).
 #[derive(Clone, Debug)]
-pub struct Writing<'a> {
+pub struct Touching<'a> {
+    how: Touch,
     calls: &'a Calls,
     direct: BTreeMap<VariableId, Vec<FunctionId>>,
     piece: Option<(usize, Reach<'a>)>,
 }
 
-impl<'a> Writing<'a> {
-    /// Collects who writes what itself.
+impl<'a> Touching<'a> {
+    /// Collects who does so itself.
     #[must_use]
-    pub fn of(program: &Program, calls: &'a Calls, accesses: &Accesses) -> Self {
+    pub fn of(program: &Program, calls: &'a Calls, accesses: &Accesses, how: Touch) -> Self {
+        let touches = |access: &NodeAccess| how.is(access.rw);
         let mut direct: BTreeMap<VariableId, Vec<FunctionId>> = BTreeMap::new();
         for function in (0..program.functions.len()).map(FunctionId::new) {
-            for (_, access) in accesses.of_function(function).filter(|(_, access)| access.rw.writes()) {
+            for (_, access) in accesses.of_function(function).filter(|(_, access)| touches(access)) {
                 direct.entry(access.variable).or_default().push(function);
             }
         }
-        Self { calls, direct, piece: None }
+        Self { how, calls, direct, piece: None }
     }
 
-    /// Whether a call of any of `callees` may write `variable`.
+    /// What it is about.
+    #[must_use]
+    pub fn how(&self) -> Touch {
+        self.how
+    }
+
+    /// Whether a call of any of `callees` may touch `variable` so.
     pub fn any_may(&mut self, callees: &[FunctionId], variable: VariableId) -> bool {
         if callees.is_empty() {
             return false;

@@ -12,12 +12,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::ids::{FunctionId, NodeId, VariableId};
 use model::pair::Atomicity;
 
-use crate::admit::{Facts, Place, writes};
-use crate::summary::Writing;
+use crate::admit::{Facts, Place};
+use crate::summary::Touching;
 
 /// Which of these observed pairs become READ.
 #[must_use]
-pub fn weakened(facts: &Facts<'_>, writing: &mut Writing<'_>, observed: &BTreeMap<Place, Atomicity>) -> BTreeSet<Place> {
+pub fn weakened(facts: &Facts<'_>, writing: &mut Touching<'_>, observed: &BTreeMap<Place, Atomicity>) -> BTreeSet<Place> {
     let exclusive = || observed.iter().filter(|(_, atomicity)| **atomicity == Atomicity::Exclusive).map(|(place, _)| *place);
     let mut found = BTreeSet::new();
     // Where something of the variable was written that nobody else has seen yet.
@@ -27,9 +27,9 @@ pub fn weakened(facts: &Facts<'_>, writing: &mut Writing<'_>, observed: &BTreeMa
         let (variable, function, head, tail) = place;
         next.entry((variable, function, head)).or_default().push(tail);
         let mut until_end = [head].into_iter().chain(between(facts, place));
-        if until_end.any(|node| writes(facts, writing, variable, function, node)) {
+        if until_end.any(|node| facts.touches(writing, variable, function, node)) {
             begun.insert((variable, function, tail));
-        } else if !is_correlated(facts, variable) || !writes(facts, writing, variable, function, tail) {
+        } else if !is_correlated(facts, variable) || !facts.touches(writing, variable, function, tail) {
             found.insert(place);
         }
     }
@@ -39,7 +39,7 @@ pub fn weakened(facts: &Facts<'_>, writing: &mut Writing<'_>, observed: &BTreeMa
         work.extend(tails.map(|&tail| (variable, function, tail)).filter(|&tail| begun.insert(tail)));
     }
     let goes_on = |&(variable, function, head, _): &Place| begun.contains(&(variable, function, head));
-    found.retain(|place| !goes_on(place) || !writes(facts, writing, place.0, place.1, place.3));
+    found.retain(|place| !goes_on(place) || !facts.touches(writing, place.0, place.1, place.3));
     found
 }
 

@@ -3,13 +3,21 @@
 mod support;
 
 use inference::{Config, infer};
+use model::program::{Call, Callee, Gap, NodeKind, Program, Uncovered};
 use support::{operations, parse};
 
 /// Infers for a program of which these functions have their address taken; gives the functions and nodes that acquire.
 #[track_caller]
 fn check(text: &str, taken: &[&str], expected: &[&str]) {
+    check_changed(text, taken, |_| {}, expected);
+}
+
+/// The same, with something changed that the text does not say.
+#[track_caller]
+fn check_changed(text: &str, taken: &[&str], change: impl Fn(&mut Program), expected: &[&str]) {
     let mut case = parse(text);
     case.program.taken = taken.iter().map(|&name| name.to_owned()).collect();
+    change(&mut case.program);
     let inferred = infer(&case.program, &case.evidence, "test", &Config::default());
     assert!(inferred.certificate.checked, "{:?}", inferred.certificate.wrong);
     let all = operations(&case, &inferred.plan);
@@ -115,9 +123,19 @@ fn nothing_is_early_where_threads_may_be_there_before_main() {
           2: call pthread_create -> 3
           3: return
         ";
-    let constructor = "fn init\n 1: call pthread_create -> 2\n 2: return";
-    check(&format!("{main}{constructor}{WORK}"), &["work"], &["work before 1"]);
-    check(&format!("{main}{constructor}{WORK}"), &["work", "init"], &["main before 1", "work before 1"]);
+    let starter = "fn init\n 1: call pthread_create -> 2\n 2: return";
+    let constructor = |program: &mut Program| program.constructors.extend(["init".to_owned()]);
+    check(&format!("{main}{starter}{WORK}"), &["work"], &["work before 1"]);
+    check(&format!("{main}{starter}{WORK}"), &["work", "init"], &["work before 1"]);
+    check_changed(&format!("{main}{starter}{WORK}"), &["work"], constructor, &["main before 1", "work before 1"]);
+    // One that no unit defines.
+    check_changed(&format!("{main}{WORK}"), &["work"], constructor, &["main before 1", "work before 1"]);
+    for (gap, expected) in
+        [(Gap::Code, &["main before 1", "work before 1"][..]), (Gap::Library, &["work before 1"]), (Gap::Function, &["work before 1"])]
+    {
+        let uncovered = |program: &mut Program| program.uncovered.push(Uncovered { what: "a".to_owned(), why: "b".to_owned(), gap });
+        check_changed(&format!("{main}{WORK}"), &["work"], uncovered, expected);
+    }
     let again = "fn again\n 1: call main -> 2\n 2: return";
     check(&format!("{main}{again}{WORK}"), &["work"], &["main before 1", "work before 1"]);
     check(&format!("{main}{WORK}"), &["work", "main"], &["main before 1", "work before 1"]);
@@ -144,4 +162,99 @@ fn pairs_and_writes_that_come_before_all_threads_endanger_nobody() {
     };
     check(&format!("{} unrun main 2", main("2: write x", "4: -")), &["work"], &[]);
     check(&format!("{} unrun main 4", main("2: -", "4: write x")), &["work"], &["main before 4", "work before 1"]);
+}
+
+#[test]
+fn constructors_come_before_all_threads_too() {
+    let text = "
+        fn main
+          1: call pthread_create -> 2
+          2: return
+        fn init
+          1: write x -> 2
+          2: call deeper -> 3
+          3: return
+        fn deeper
+          1: write x -> 2
+          2: return
+        ";
+    let constructor = |program: &mut Program| program.constructors.extend(["init".to_owned()]);
+    check_changed(&format!("{text}{WORK}"), &["work"], constructor, &["work before 1"]);
+    check_changed(&format!("{text}{WORK}"), &["work", "init"], constructor, &["init before 1", "deeper before 1", "work before 1"]);
+    check(&format!("{text}{WORK}"), &["work"], &["init before 1", "deeper before 1", "work before 1"]);
+}
+
+#[test]
+fn a_pointer_of_which_all_is_known_starts_what_its_functions_start() {
+    let text = format!(
+        "fn main
+               1: icall t -> 2
+               2: write x -> 3
+               3: return
+             fn harmless
+               1: call calloc -> 2
+               2: return
+             fn starter
+               1: call pthread_create -> 2
+               2: return
+             {WORK}"
+    );
+    for (names, expected) in [
+        (&["harmless"][..], &["work before 1"][..]),
+        (&["harmless", "starter"], &["main before 2", "work before 1"]),
+        (&[], &["main before 2", "work before 1"]),
+    ] {
+        let known = |program: &mut Program| {
+            let main = program.functions.iter_mut().find(|function| function.name == "main").expect("a main");
+            let NodeKind::Call(Call { callee, .. }) = &mut main.nodes[1].kind else { panic!("a call") };
+            *callee = Callee::OneOf(names.iter().map(|&name| name.to_owned()).collect());
+        };
+        check_changed(&text, &["work", "harmless", "starter"], known, expected);
+    }
+}
+
+#[test]
+fn a_handler_of_signals_that_starts_threads_ends_it() {
+    let text = "
+        fn main
+          1: call sigaction -> 2
+          2: write x -> 3
+          3: return
+        fn handler
+          1: call pthread_create -> 2
+          2: return
+        ";
+    let of_type = |signature: &'static str| {
+        move |program: &mut Program| {
+            let handler = program.functions.iter_mut().find(|function| function.name == "handler").expect("a handler");
+            handler.signature = signature.to_owned();
+        }
+    };
+    for (signature, taken, expected) in [
+        ("void (i32)", &["work", "handler"][..], &["main before 2", "work before 1"][..]),
+        ("void (i32, ptr, ptr)", &["work", "handler"], &["main before 2", "work before 1"]),
+        ("void (i32)", &["work"], &["work before 1"]),
+        ("void (ptr)", &["work", "handler"], &["work before 1"]),
+    ] {
+        check_changed(&format!("{text}{WORK}"), taken, of_type(signature), expected);
+    }
+}
+
+#[test]
+fn functions_with_the_name_of_a_library_function_are_late() {
+    let text = |name: &str| {
+        format!(
+            "fn main
+               1: call {name} -> 2
+               2: call pthread_create -> 3
+               3: return
+             fn {name}
+               1: write x -> 2
+               2: return
+             {WORK}"
+        )
+    };
+    check(&text("malloc"), &["work"], &["malloc before 1", "work before 1"]);
+    check(&text("_Znwm"), &["work"], &["_Znwm before 1", "work before 1"]);
+    check(&text("allot"), &["work"], &["work before 1"]);
 }

@@ -16,7 +16,10 @@ use support::explore::{Trouble, Watched, explore};
 use support::paths::keeps_promises;
 use support::{Case, parse};
 
-const KINDS: &[&str] = &["read x", "write x", "read y", "write y", "-", "read x", "write y", "call f1"];
+const KINDS: &[&str] = &["read x", "write x", "read y", "write y", "-", "read x", "write y", "call f1", "call f3"];
+
+/// Those that call nothing.
+const LEAVES: &[&str] = &["read x", "write x", "read y", "write y", "-", "read x", "write y"];
 
 /// A jump to here leaves the function by unwinding.
 const UNWIND: usize = 8;
@@ -60,11 +63,14 @@ fn function(name: &'static str, kinds: &'static [&'static str]) -> impl Strategy
     })
 }
 
-/// Two functions, the second of which may call the first, and pairs between accesses of one variable.
+/// Two functions, the second of which may call the first, and one that ends the process, and pairs between accesses of one variable.
 fn cases() -> impl Strategy<Value = String> {
-    let pairs = prop::collection::vec((0..2_usize, any::<prop::sample::Index>(), any::<bool>()), 1..5);
-    (function("f1", &KINDS[..KINDS.len() - 1]), function("f2", KINDS), pairs)
-        .prop_map(|(one, two, pairs)| with_pairs(format!("{one}{two}"), pairs))
+    let pairs = prop::collection::vec((0..3_usize, any::<prop::sample::Index>(), any::<bool>()), 1..5);
+    (function("f1", LEAVES), function("f2", KINDS), function("f3", LEAVES), pairs).prop_map(|(one, two, three, pairs)| {
+        // Its way out by unwinding, if it has one, comes back.
+        let exit = three.lines().count() - 1;
+        with_pairs(format!("{one}{two}{}", three.replace("return", &format!("call exit -> {exit}"))), pairs)
+    })
 }
 
 /// One function on one variable.
@@ -183,6 +189,12 @@ fn mutants(case: &Case, plan: &Plan) -> Vec<Plan> {
     all
 }
 
+/// The plans without what is given up at the end of the process, and with more of it.
+fn otherwise_ending(plan: &Plan) -> Vec<Plan> {
+    let with = |endings: &[&str]| Plan { endings: endings.iter().map(|&name| name.to_owned()).collect(), ..plan.clone() };
+    [&[][..], &["f1"], &["f3"]].map(with).into()
+}
+
 /// The plans in which two locks next to each other have changed places in the lock order, with what each lock protects.
 fn reordered(plan: &Plan) -> Vec<Plan> {
     let swapped = |l: usize| {
@@ -201,7 +213,7 @@ proptest! {
     fn the_checker_accepts_no_broken_mutant(text in cases()) {
         let case = parse(&text);
         let plan = support::infer(&case).plan;
-        for mutant in mutants(&case, &plan).into_iter().chain(reordered(&plan)) {
+        for mutant in mutants(&case, &plan).into_iter().chain(reordered(&plan)).chain(otherwise_ending(&plan)) {
             let protects = support::protected_places(&mutant);
             if !inference::check::check(&case.program, &mutant, &protects).checked {
                 continue;

@@ -23,6 +23,10 @@ pub struct Plan {
     /// thread gives up its injected locks.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub blocking: Vec<String>,
+    /// Functions, as `program::Callee::Direct` names them, that never come back to their callers and may take locks on their way to the end of the
+    /// process: before each call of one the thread gives up its injected locks, since no pair's second end comes after it.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub endings: Vec<String>,
     /// Indexed by `LockId`.
     #[cfg_attr(feature = "serde", serde(default, rename = "lock"))]
     pub locks: Vec<Lock>,

@@ -72,7 +72,7 @@ pub(crate) fn transform_module(module: Module<'_>, what: &Transform<'_>) -> Resu
     let bare = Bare { quiet: quiet_functions(&bodies, &private), private };
     let mut done = Transformed { bitcode: Vec::new(), sites: 0, skipped: BTreeMap::new(), refused: Vec::new(), operations: 0 };
     for (body, planned) in bodies.iter().zip(&planned) {
-        let waits = what.plan.map_or_else(Vec::new, |plan| inject::listed_calls(plan, body));
+        let waits = what.plan.map_or_else(Vec::new, |plan| inject::listed_calls(module, plan, body));
         count(body, planned, &mut done);
         done.operations += waits.len() as u64;
         if body.refused.is_none() {

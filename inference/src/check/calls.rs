@@ -23,6 +23,26 @@ pub enum AnyLock {
     Program(Name),
 }
 
+/// Whose a lock is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The plan's.
+    Injected,
+    /// The program's.
+    Program,
+}
+
+impl AnyLock {
+    /// Whose it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Injected(_) => Kind::Injected,
+            Self::Program(_) => Kind::Program,
+        }
+    }
+}
+
 /// A lock of the program: the number of the place of its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name(pub u32);
@@ -45,12 +65,16 @@ pub struct Effects {
     pub of: Vec<Effect>,
     targets: Vec<BTreeMap<NodeId, Vec<usize>>>,
     callers: Vec<Vec<usize>>,
+    /// Those whose calls go on with what is held of injected locks.
+    callers_going_on: Vec<Vec<usize>>,
     /// Functions that call each other, callees before callers.
     groups: Vec<Vec<usize>>,
     names: Vec<Place>,
     /// The functions that take a lock themselves, at most how strongly.
     takers: BTreeMap<AnyLock, BTreeMap<usize, Mode>>,
     ways_out: WaysOut,
+    /// Calls before which the thread gives up its injected locks, since they do not come back; by function.
+    ending: Vec<BTreeSet<NodeId>>,
 }
 
 /// What `Effects::strongest` found last.
@@ -61,14 +85,19 @@ pub struct Asked(Option<(usize, Vec<[u64; 3]>)>);
 pub type ProgramHolds = BTreeMap<NodeId, BTreeSet<(Name, Mode)>>;
 
 impl Effects {
-    /// Computes them.
+    /// Computes them. Before calls of `endings` the thread gives up its injected locks.
     #[must_use]
-    pub fn of(program: &Program, operations: &AllOperations) -> Self {
+    pub fn of(program: &Program, operations: &AllOperations, endings: &[String]) -> Self {
         let targets = resolve(program, program.functions.iter().map(calls).collect());
         let called: Vec<Vec<usize>> = targets.iter().map(|of| distinct(of.values().flatten().copied())).collect();
-        let mut callers = vec![Vec::new(); called.len()];
-        for (caller, callees) in called.iter().enumerate() {
-            callees.iter().for_each(|&callee| callers[callee].push(caller));
+        let (mut callers, mut callers_going_on) = (vec![Vec::new(); called.len()], vec![Vec::new(); called.len()]);
+        let is_ending = |call: &Call| matches!(&call.callee, Callee::Direct(name) if endings.contains(name));
+        let of_function = |function: &Function| calls(function).into_iter().filter(|(_, call)| is_ending(call)).map(|(at, _)| at).collect();
+        let ending: Vec<BTreeSet<NodeId>> = program.functions.iter().map(of_function).collect();
+        for (caller, of_nodes) in targets.iter().enumerate() {
+            let going_on = of_nodes.iter().filter(|(at, _)| !ending[caller].contains(at)).flat_map(|(_, callees)| callees.iter().copied());
+            distinct(going_on).into_iter().for_each(|callee| callers_going_on[callee].push(caller));
+            called[caller].iter().for_each(|&callee| callers[callee].push(caller));
         }
         let of = vec![Effect::default(); called.len()];
         let component = components(&called);
@@ -76,7 +105,17 @@ impl Effects {
         order.sort_by_key(|&f| component[f]);
         let groups: Vec<Vec<usize>> = order.chunk_by(|&a, &b| component[a] == component[b]).map(<[usize]>::to_vec).collect();
         let ways_out = WaysOut::new(program);
-        let mut effects = Self { of, targets, callers, groups: Vec::new(), names: names(program), takers: BTreeMap::new(), ways_out };
+        let mut effects = Self {
+            of,
+            targets,
+            callers,
+            callers_going_on,
+            groups: Vec::new(),
+            names: names(program),
+            takers: BTreeMap::new(),
+            ways_out,
+            ending,
+        };
         effects.takers = effects.own_takers(program, operations);
         for group in &groups {
             let alone = group.len() == 1 && !called[group[0]].contains(&group[0]);
@@ -126,15 +165,55 @@ impl Effects {
         self.targets[function].values().flatten().copied()
     }
 
+    /// The functions that a node may call with a lock of this kind still held.
+    #[must_use]
+    pub fn goes_on_to(&self, function: usize, at: NodeId, held: Kind) -> &[usize] {
+        if held == Kind::Injected && self.gives_up(function, at) { &[] } else { self.targets(function, at) }
+    }
+
+    /// The functions that a function calls with injected locks still held.
+    pub fn goes_on_to_from(&self, function: usize) -> impl Iterator<Item = usize> + '_ {
+        self.targets[function].iter().filter(move |(at, _)| !self.gives_up(function, **at)).flat_map(|(_, callees)| callees.iter().copied())
+    }
+
+    /// Whether the thread gives up its injected locks before this node, which calls what does not come back.
+    #[must_use]
+    pub fn gives_up(&self, function: usize, at: NodeId) -> bool {
+        self.ending[function].contains(&at)
+    }
+
+    /// Whether control may come back from a function.
+    #[must_use]
+    pub fn comes_back(&self, function: usize) -> bool {
+        self.ways_out.leads_out(function, NodeId(0))
+    }
+
     /// The functions that take a lock themselves, at most how strongly.
     #[must_use]
     pub fn takers(&self, lock: AnyLock) -> Option<&BTreeMap<usize, Mode>> {
         self.takers.get(&lock)
     }
 
-    /// For each function: how strongly, at most, a call of it may take a lock, if at all.
+    /// Whether calls of some functions may come to one of `wanted`.
     #[must_use]
-    pub fn may_take(&self, lock: AnyLock) -> Vec<Option<Mode>> {
+    pub fn may_come_to(&self, functions: &[usize], wanted: &BTreeSet<usize>) -> bool {
+        let mut seen: BTreeSet<usize> = BTreeSet::new();
+        let mut work: Vec<usize> = if wanted.is_empty() { Vec::new() } else { functions.to_vec() };
+        while let Some(function) = work.pop() {
+            if wanted.contains(&function) {
+                return true;
+            }
+            if seen.insert(function) {
+                work.extend(self.called_by(function));
+            }
+        }
+        false
+    }
+
+    /// For each function: how strongly, at most, a call of it may take a lock, if at all, with what is held of the one kind still held.
+    #[must_use]
+    pub fn may_take(&self, lock: AnyLock, held: Kind) -> Vec<Option<Mode>> {
+        let callers = if held == Kind::Injected { &self.callers_going_on } else { &self.callers };
         let mut found = vec![None; self.of.len()];
         let Some(takers) = self.takers.get(&lock) else { return found };
         // The strongest first, so that no function is visited twice.
@@ -143,7 +222,7 @@ impl Effects {
             while let Some(function) = work.pop() {
                 if found[function].is_none() {
                     found[function] = Some(wanted);
-                    work.extend(&self.callers[function]);
+                    work.extend(&callers[function]);
                 }
             }
         }
@@ -173,7 +252,7 @@ impl Effects {
             }
         }
         for group in &self.groups {
-            let called = group.iter().flat_map(|&function| self.called_by(function));
+            let called = group.iter().flat_map(|&function| self.goes_on_to_from(function));
             let all = called.chain(group.iter().copied()).fold([0; 3], |all, function| union(all, masks[function]));
             group.iter().for_each(|&function| masks[function] = all);
         }

@@ -1,5 +1,5 @@
 //! What must hold of one lock in one function: pairs are covered, accesses are protected, ways out release, nothing upgrades from R,
-//! and nothing waits for a peer with the lock held.
+//! and nothing waits, for a peer or for the variable itself, with the lock held.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +13,7 @@ use model::program::{Function, NodeKind, Place};
 use super::calls::{Asked, Effects};
 use super::early::Early;
 use super::machine::{Hold, Operations, arriving};
+use super::spin::{Touchers, held_around_a_wait};
 
 /// One lock in one function.
 #[derive(Clone, Copy, Debug)]
@@ -33,9 +34,9 @@ pub struct Frame<'a> {
     pub early: &'a Early,
 }
 
-/// Everything that is wrong, one sentence each.
+/// Everything that is wrong, one sentence each. `touchers` are those of the lock's places.
 #[must_use]
-pub fn violations(frame: &Frame<'_>, asked: &mut Asked) -> Vec<Finding> {
+pub fn violations<'t>(frame: &Frame<'_>, asked: &mut Asked, touchers: impl FnOnce() -> &'t Touchers) -> Vec<Finding> {
     let mut found = Vec::new();
     let arriving = arriving(frame.function, frame.operations);
     for (at, actions) in frame.operations.iter() {
@@ -47,6 +48,9 @@ pub fn violations(frame: &Frame<'_>, asked: &mut Asked) -> Vec<Finding> {
         for &hold in holds {
             at_node(frame, at, hold, asked, &mut found);
         }
+    }
+    if let Some(at) = held_around_a_wait(frame, &arriving, touchers) {
+        found.push(frame.says(&format!("held around a loop at {at} that may wait for what it protects"), frame.at(at)));
     }
     for pair in frame.lock.pairs.iter().filter(|pair| pair.function == frame.function.key) {
         pair_is_covered(frame, pair, &arriving, &mut found);
@@ -116,7 +120,7 @@ fn at_node(frame: &Frame<'_>, at: NodeId, arriving: Hold, asked: &mut Asked, fou
     {
         found.push(frame.says(&format!("the access at {at} is not protected by {need}"), frame.at(at)));
     }
-    let Some((_, mode)) = hold else { return };
+    let Some((_, mode)) = hold.filter(|_| !frame.effects.gives_up(frame.index, at)) else { return };
     if node.successors.is_empty() {
         found.push(frame.says(&format!("still held at the way out {at}"), frame.at(at)));
     }

@@ -10,6 +10,7 @@ pub mod early;
 pub mod machine;
 pub mod order;
 pub mod scene;
+pub mod spin;
 
 mod verdict;
 mod ways_out;

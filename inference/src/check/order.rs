@@ -11,10 +11,10 @@ use model::certificate::Unordered;
 use model::pair::Mode;
 use model::program::Program;
 
-use super::calls::{AnyLock, Effects};
+use super::calls::{AnyLock, Effects, Kind};
 use super::components::components;
 use super::machine::ByFunction;
-use super::scene::{InCalls, Scene};
+use super::scene::{InCalls, Scene, Taking};
 
 /// A thread may hold the first and wait for the second.
 pub type Wait = ((AnyLock, Mode), (AnyLock, Mode));
@@ -54,7 +54,10 @@ struct Rough {
 
 impl Rough {
     fn of(program: &Program, operations: &ByFunction<'_>, effects: &Effects) -> Self {
-        let functions = program.functions.len();
+        // Each function twice: called with program locks held, and with injected ones still held.
+        let count = program.functions.len();
+        let functions = 2 * count;
+        let called = |f: usize, held: Kind| if held == Kind::Injected { count + f } else { f };
         let locks: Vec<AnyLock> = effects.locks().collect();
         let number = |lock: &AnyLock| locks.binary_search(lock).ok().map(|place| functions + place);
         let mut edges: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); functions + locks.len()];
@@ -62,10 +65,12 @@ impl Rough {
         for (place, &lock) in locks.iter().enumerate() {
             for &f in effects.takers(lock).into_iter().flatten().map(|(f, _)| f) {
                 edges[f].insert(functions + place);
+                edges[count + f].insert(functions + place);
             }
         }
-        for f in 0..functions {
+        for f in 0..count {
             edges[f].extend(effects.called_by(f));
+            edges[count + f].extend(effects.goes_on_to_from(f).map(|callee| count + callee));
             let scene = Scene::of(program, f, operations, effects);
             for (held, wanted) in scene.pairs() {
                 let (Some(held), Some(wanted)) = (number(&held), number(&wanted)) else { continue };
@@ -73,9 +78,9 @@ impl Rough {
                 concerned.extend([held, wanted]);
             }
             for (held, callee) in scene.held_at_calls() {
-                let Some(held) = number(&held) else { continue };
-                edges[held].insert(callee);
-                concerned.insert(held);
+                let Some(number) = number(&held) else { continue };
+                edges[number].insert(called(callee, held.kind()));
+                concerned.insert(number);
             }
         }
         let edges: Vec<Vec<usize>> = edges.into_iter().map(|to| to.into_iter().collect()).collect();
@@ -100,7 +105,7 @@ type Waits = BTreeMap<Wait, BTreeSet<usize>>;
 
 /// All waits between some locks that are not refuted, and those of them that form circles.
 fn examine(program: &Program, operations: &ByFunction<'_>, effects: &Effects, locks: &BTreeSet<AnyLock>) -> (Waits, Waits) {
-    let in_calls: InCalls = locks.iter().map(|&lock| (lock, effects.may_take(lock))).collect();
+    let in_calls: InCalls = locks.iter().map(|&lock| (lock, Taking::of(effects, lock))).collect();
     let mut scenes: BTreeMap<usize, Scene<'_>> = BTreeMap::new();
     let mut all = Waits::new();
     for f in 0..program.functions.len() {

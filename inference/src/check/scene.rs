@@ -7,12 +7,27 @@ use model::pair::Mode;
 use model::plan::At;
 use model::program::{Function, Program};
 
-use super::calls::{AnyLock, Effects, ProgramHolds, acquires_at};
+use super::calls::{AnyLock, Effects, Kind, ProgramHolds, acquires_at};
 use super::machine::{ByFunction, Hold, Operations, arriving};
 use super::order::Wait;
 
 /// For some locks, by function: how strongly a call of it may take the lock.
-pub type InCalls = BTreeMap<AnyLock, Vec<Option<Mode>>>;
+pub type InCalls = BTreeMap<AnyLock, Taking>;
+
+/// How strongly a call of each function may take a lock, by what is still held then.
+pub struct Taking {
+    under_injected: Vec<Option<Mode>>,
+    under_program: Vec<Option<Mode>>,
+}
+
+impl Taking {
+    /// Of one lock.
+    #[must_use]
+    pub fn of(effects: &Effects, lock: AnyLock) -> Self {
+        let under = |held| effects.may_take(lock, held);
+        Self { under_injected: under(Kind::Injected), under_program: under(Kind::Program) }
+    }
+}
 
 /// One function, with all locks that it takes.
 pub struct Scene<'a> {
@@ -28,6 +43,8 @@ struct Taken {
     lock: AnyLock,
     mode: Mode,
     in_call: bool,
+    /// Injected locks are given up before it is taken.
+    alone: bool,
 }
 
 impl<'a> Scene<'a> {
@@ -45,10 +62,10 @@ impl<'a> Scene<'a> {
         let mut taken = Vec::new();
         for (&lock, (operations, _)) in &self.injected {
             let modes = acquires_at(operations, at).into_iter();
-            taken.extend(modes.map(|mode| Taken { lock: AnyLock::Injected(lock), mode, in_call: false }));
+            taken.extend(modes.map(|mode| Taken { lock: AnyLock::Injected(lock), mode, in_call: false, alone: false }));
         }
         if let Some((name, mode, true)) = self.effects.takes(self.function.node(at)) {
-            taken.push(Taken { lock: AnyLock::Program(name), mode, in_call: true });
+            taken.push(Taken { lock: AnyLock::Program(name), mode, in_call: true, alone: false });
         }
         taken
     }
@@ -56,12 +73,17 @@ impl<'a> Scene<'a> {
     /// What of some locks a node takes, itself or in a call.
     fn taken_at(&self, at: NodeId, in_calls: &InCalls) -> Vec<Taken> {
         let mut taken: Vec<Taken> = self.own_at(at).into_iter().filter(|taken| in_calls.contains_key(&taken.lock)).collect();
-        let targets = self.effects.targets(self.index, at);
-        if !targets.is_empty() {
-            for (&lock, functions) in in_calls {
-                let mode = targets.iter().filter_map(|&callee| functions[callee]).max();
-                taken.extend(mode.map(|mode| Taken { lock, mode, in_call: true }));
-            }
+        if self.effects.targets(self.index, at).is_empty() {
+            return taken;
+        }
+        for (&lock, functions) in in_calls {
+            let most = |held: Kind, modes: &[Option<Mode>]| {
+                self.effects.goes_on_to(self.index, at, held).iter().filter_map(|&callee| modes[callee]).max()
+            };
+            let going_on = most(Kind::Injected, &functions.under_injected);
+            let all = most(Kind::Program, &functions.under_program).filter(|mode| Some(*mode) != going_on);
+            taken.extend(going_on.map(|mode| Taken { lock, mode, in_call: true, alone: false }));
+            taken.extend(all.map(|mode| Taken { lock, mode, in_call: true, alone: true }));
         }
         taken
     }
@@ -83,11 +105,9 @@ impl<'a> Scene<'a> {
     pub fn held_at_calls(&self) -> BTreeSet<(AnyLock, usize)> {
         let mut found = BTreeSet::new();
         for at in (0..self.function.nodes.len()).map(NodeId::new) {
-            let targets = self.effects.targets(self.index, at);
-            if !targets.is_empty() {
-                for lock in self.held_in_calls(at) {
-                    found.extend(targets.iter().map(|&callee| (lock, callee)));
-                }
+            for lock in self.held_in_calls(at) {
+                let targets = self.effects.goes_on_to(self.index, at, lock.kind());
+                found.extend(targets.iter().map(|&callee| (lock, callee)));
             }
         }
         found
@@ -117,7 +137,7 @@ impl<'a> Scene<'a> {
     /// The locks, with modes, that may be held when something is taken at a node.
     fn held_when(&self, at: NodeId, taken: &Taken) -> BTreeSet<(AnyLock, Mode)> {
         let mut held: BTreeSet<(AnyLock, Mode)> = BTreeSet::new();
-        for (&lock, (_, arriving)) in &self.injected {
+        for (&lock, (_, arriving)) in self.injected.iter().filter(|_| !taken.alone) {
             for &hold in arriving.get(&at).into_iter().flatten() {
                 if let Some((_, mode)) = self.hold_when(lock, at, hold, taken) {
                     held.insert((AnyLock::Injected(lock), mode));
@@ -148,6 +168,9 @@ impl<'a> Scene<'a> {
     /// Whether a lock may not be held strongly enough already when it is taken.
     fn is_wanting(&self, at: NodeId, taken: &Taken) -> bool {
         let AnyLock::Injected(lock) = taken.lock else { return true };
+        if taken.alone {
+            return true;
+        }
         let Some((operations, arriving)) = self.injected.get(&lock) else { return true };
         let before = |hold: Hold| if taken.in_call { operations.after(At::Before(at), hold) } else { hold };
         arriving.get(&at).into_iter().flatten().any(|&hold| before(hold).is_none_or(|(_, mode)| mode < taken.mode))
@@ -167,7 +190,7 @@ impl<'a> Scene<'a> {
             }
             for taken in self.taken_at(at, in_calls).iter().filter(|taken| taken.lock == wait.1.0 && taken.mode == *wanted_mode) {
                 let before = if taken.in_call { wanted_operations.after(At::Before(at), hold) } else { hold };
-                let bare = before.is_none_or(|(_, mode)| mode < taken.mode);
+                let bare = taken.alone || before.is_none_or(|(_, mode)| mode < taken.mode);
                 if bare && self.side_mode(held, at, side, taken).contains(held_mode) {
                     return true;
                 }
@@ -184,6 +207,7 @@ impl<'a> Scene<'a> {
     /// The modes in which the other lock is held when something is taken.
     fn side_mode(&self, held: &AnyLock, at: NodeId, side: Side, taken: &Taken) -> Vec<Mode> {
         match (held, side) {
+            (AnyLock::Injected(_), _) if taken.alone => Vec::new(),
             (AnyLock::Injected(lock), side) => self.hold_when(*lock, at, side.hold(), taken).map(|(_, mode)| mode).into_iter().collect(),
             (AnyLock::Program(_), Side::Program(mode)) => vec![mode],
             (AnyLock::Program(_), _) => Vec::new(),

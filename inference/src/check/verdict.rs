@@ -1,5 +1,6 @@
 //! Runs all checks and writes the certificate.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::certificate::{CERTIFICATE_SCHEMA, Certificate, Finding, Grounds, LockTitle, Part, Rung, Unordered};
@@ -12,6 +13,7 @@ use super::coverage::{Frame, violations};
 use super::early::Early;
 use super::machine::{Operations, by_function, operations};
 use super::order::{Wait, order};
+use super::spin::Touchers;
 
 /// What the checker found.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +34,7 @@ pub fn check(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Ce
 #[must_use]
 pub fn judge(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Verdict {
     let all = operations(plan);
-    let effects = Effects::of(program, &all);
+    let effects = Effects::of(program, &all, &plan.endings);
     let early = Early::of(program, &effects);
     let users = users(program);
     let keys: BTreeMap<FunctionKey, usize> = program.functions.iter().enumerate().map(|(f, function)| (function.key, f)).collect();
@@ -49,12 +51,16 @@ pub fn judge(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Ve
         if !lock.enabled {
             continue;
         }
+        let known: OnceCell<Touchers> = OnceCell::new();
         for index in concerned(&keys, lock, places, &users) {
             let function = &program.functions[index];
             let own = all.get(&(lock.id, function.key));
             let frame = Frame { index, function, lock, places, operations: own.unwrap_or(&nothing), effects: &effects, early: &early };
             match &function.refused {
-                None => wrong.extend(violations(&frame, &mut asked)),
+                None => {
+                    let touchers = || known.get_or_init(|| Touchers::of(program, &users, places));
+                    wrong.extend(violations(&frame, &mut asked, touchers));
+                }
                 Some(why) if own.is_some() => {
                     let text = format!("{} has operations in {}, which is left alone: {why}", lock.id, function.name);
                     wrong.push(Finding { text, lock: Some(lock.id), part: Part::Whole });
@@ -67,6 +73,7 @@ pub fn judge(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Ve
         let text = format!("{lock} has operations in {function}, which the program does not have");
         wrong.push(Finding { text, lock: Some(*lock), part: Part::Whole });
     }
+    wrong.extend(plan.endings.iter().filter_map(|name| not_ending(program, &effects, name)));
     let order = order(program, &by_function(&all), &effects);
     wrong.extend(order.circles.iter().map(|(wait, functions)| in_a_circle(program, plan, &effects, wait, functions)));
     let checked = wrong.is_empty();
@@ -90,6 +97,14 @@ pub fn judge(program: &Program, plan: &Plan, protects: &[BTreeSet<Place>]) -> Ve
         limits,
     };
     Verdict { certificate, suspects }
+}
+
+/// Why locks may not be given up before calls of a function as one that never comes back.
+fn not_ending(program: &Program, effects: &Effects, name: &str) -> Option<Finding> {
+    let mut named = program.functions.iter().enumerate().filter(|(_, function)| function.call_name() == name).peekable();
+    let why = if named.peek().is_none() { "is not in the program" } else { "may come back" };
+    let is_wrong = named.peek().is_none() || named.any(|(f, _)| effects.comes_back(f));
+    is_wrong.then(|| Finding { text: format!("{name} is listed among the endings, but {why}"), lock: None, part: Part::Whole })
 }
 
 fn injected(lock: &AnyLock) -> Option<LockId> {

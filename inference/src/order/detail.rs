@@ -10,9 +10,10 @@ use model::ids::{FunctionId, NodeId, VariableId};
 use model::pair::Mode;
 
 use super::local::{Known, Local, Moment};
-use super::{Edge, LockKey, Order, OrderGraph, Origin, Rank, Tangle, Witness};
+use super::{Edge, LockKey, Order, OrderFacts, OrderGraph, Origin, Rank, Tangle, Witness};
 use crate::placement::{Placements, Spot};
 use crate::reach::{Reach, Slot, pieces};
+use crate::summary::Calls;
 
 /// Edges that are made at most; beyond, pairs are given up until there are fewer.
 const MOST_EDGES: usize = 400_000;
@@ -50,6 +51,13 @@ struct HeldCall<'a> {
     spans: usize,
 }
 
+/// What calls may do to the locks of one piece of the row while a lock is held.
+struct Taking<'a> {
+    under_program: Modes<'a>,
+    /// `None` where it is the same.
+    under_injected: Option<Modes<'a>>,
+}
+
 /// What calls may do to the locks of one piece of the row: take them at all, more strongly than R, exclusively.
 struct Modes<'a> {
     start: usize,
@@ -72,8 +80,17 @@ impl<'a> Row<'a> {
         row
     }
 
-    fn modes<'b>(&self, order: &Order<'b>, piece: Range<usize>) -> Modes<'b> {
-        let new = || Reach::new(order.facts.calls);
+    fn taking<'b>(&self, order: &Order<'b>, piece: &Range<usize>) -> Taking<'b> {
+        let OrderFacts { calls, going_on, .. } = *order.facts;
+        let differ = !core::ptr::eq(calls, going_on);
+        Taking {
+            under_program: self.modes(order, calls, piece.clone()),
+            under_injected: differ.then(|| self.modes(order, going_on, piece.clone())),
+        }
+    }
+
+    fn modes<'b>(&self, order: &Order<'b>, calls: &'b Calls, piece: Range<usize>) -> Modes<'b> {
+        let new = || Reach::new(calls);
         let mut modes = Modes { start: piece.start, at_all: new(), above_read: new(), exclusive: new() };
         for index in piece {
             let mut add = |function: FunctionId, mode: Mode| {
@@ -98,6 +115,15 @@ impl<'a> Row<'a> {
         modes.above_read.close();
         modes.exclusive.close();
         modes
+    }
+}
+
+impl<'a> Taking<'a> {
+    fn under(&self, held: LockKey) -> &Modes<'a> {
+        match (held, &self.under_injected) {
+            (LockKey::Injected(_), Some(modes)) => modes,
+            _ => &self.under_program,
+        }
     }
 }
 
@@ -134,7 +160,7 @@ impl Order<'_> {
             found.extend(takes.edges.iter().filter(|(edge, _)| together(edge.held, edge.acquired)));
             for &(at, origin, mode) in &takes.at_calls {
                 if let Some(&tangle) = row.tangle_of.get(&origin.lock) {
-                    let callees = self.facts.calls.from_node(function, at);
+                    let callees = self.facts.calls_under(origin.lock).from_node(function, at);
                     calls[tangle].push(HeldCall { function, at, callees, origin, mode, spans: 0 });
                 }
             }
@@ -149,11 +175,12 @@ impl Order<'_> {
         let mut known: BTreeMap<FunctionId, Known> = BTreeMap::new();
         let mut total = found.len();
         for piece in pieces(row.locks.len()) {
-            let modes = row.modes(self, piece.clone());
+            let taking = row.taking(self, &piece);
             let tangles = row.locks[piece.start].0..=row.locks[piece.end - 1].0;
             for tangle in tangles {
                 let range = &row.ranges[tangle];
                 for call in &mut calls[tangle] {
+                    let modes = taking.under(call.origin.lock);
                     let more = modes.at_all.count_any(call.callees, modes.slots(range));
                     call.spans += more;
                     total += more;
@@ -163,10 +190,12 @@ impl Order<'_> {
                     let &mut HeldCall { function, at, origin, .. } = call;
                     let local = Local { facts: self.facts, function, injected: &injected[function.index()] };
                     let known = known.entry(function).or_default();
+                    let given_up = self.facts.going_on.from_node(function, at).is_empty();
                     for (index, mode) in modes.taken(call.callees, range) {
                         let lock = row.locks[index].1;
-                        let is_held =
-                            |variable: VariableId, known| local.surely_held(&origin, variable, mode, (at, Moment::Running), known);
+                        let is_held = |variable: VariableId, known| {
+                            !given_up && local.surely_held(&origin, variable, mode, (at, Moment::Running), known)
+                        };
                         if lock != origin.lock && !matches!(lock, LockKey::Injected(variable) if is_held(variable, known)) {
                             let edge = Edge { held: origin.lock, held_mode: call.mode, acquired: lock, acquired_mode: mode };
                             found.push((edge, Witness { function, from: origin.from, at }));

@@ -66,8 +66,10 @@ impl Local<'_> {
                 takes.add(held, (LockKey::Program(lock), mode), self.function, at);
             }
         }
-        let in_calls = running.iter().filter(|(at, _)| !self.facts.calls.from_node(self.function, **at).is_empty());
-        takes.at_calls = in_calls.flat_map(|(&at, held)| held.iter().map(move |&(origin, mode)| (at, origin, mode))).collect();
+        let held = running.iter().flat_map(|(&at, held)| held.iter().map(move |&(origin, mode)| (at, origin, mode)));
+        let stays =
+            |&(at, origin, _): &(NodeId, Origin, Mode)| !self.facts.calls_under(origin.lock).from_node(self.function, at).is_empty();
+        takes.at_calls = held.filter(stays).collect();
         takes
     }
 

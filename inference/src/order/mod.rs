@@ -89,10 +89,23 @@ pub struct OrderFacts<'a> {
     pub program: &'a Program,
     /// The call graph.
     pub calls: &'a Calls,
+    /// The same without calls before which the thread gives up its injected locks (`ends::endings`).
+    pub going_on: &'a Calls,
     /// By `FunctionId`.
     pub flows: &'a [Flow],
     /// The program's own locks.
     pub locks: &'a ProgramLocks,
+}
+
+impl<'a> OrderFacts<'a> {
+    /// The calls during which a lock that is held before stays held.
+    #[must_use]
+    pub fn calls_under(&self, held: LockKey) -> &'a Calls {
+        match held {
+            LockKey::Injected(_) => self.going_on,
+            LockKey::Program(_) => self.calls,
+        }
+    }
 }
 
 /// One lock held, with where it was taken.

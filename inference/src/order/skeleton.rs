@@ -36,10 +36,18 @@ impl Tangle {
     }
 }
 
-/// The vertices: variables, then program locks, then components of the call graph.
+/// What kind of lock is held while calls are followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Under {
+    Program,
+    Injected,
+}
+
+/// The vertices: variables, then program locks, then components of the call graph, then those of what goes on under injected locks.
 struct Vertices {
     variables: usize,
     locks: usize,
+    components: usize,
 }
 
 impl Vertices {
@@ -50,8 +58,9 @@ impl Vertices {
         })
     }
 
-    fn hub(&self, component: usize) -> NodeIndex {
-        NodeIndex::new(self.variables + self.locks + component)
+    /// The first hub of either call graph.
+    fn first_hub(&self, under: Under) -> usize {
+        self.variables + self.locks + if under == Under::Injected { self.components } else { 0 }
     }
 
     fn lock(&self, vertex: NodeIndex) -> Option<LockKey> {
@@ -71,33 +80,44 @@ impl Order<'_> {
     pub fn tangles(&self, placements: &Placements, rank: Option<&Rank>) -> Vec<Tangle> {
         let calls = self.facts.calls;
         let variables = placements.spots.keys().next_back().map_or(0, |(variable, _)| variable.index() + 1);
-        let vertices = Vertices { variables, locks: self.facts.locks.names.len() };
+        let going_on = self.facts.going_on;
+        // Mostly they are the same.
+        let same = core::ptr::eq(calls, going_on);
+        let components = if same { 0 } else { calls.components().len() };
+        let vertices = Vertices { variables, locks: self.facts.locks.names.len(), components };
         let mut graph: DiGraph<(), ()> = DiGraph::new();
-        for _ in 0..vertices.hub(calls.components().len()).index() {
+        for _ in 0..vertices.first_hub(Under::Injected) + going_on.components().len() {
             graph.add_node(());
         }
-        let hub = |function: FunctionId| vertices.hub(calls.component_of(function).index());
-        for component in calls.component_ids() {
-            for callee in calls.component_callees(component) {
-                graph.add_edge(vertices.hub(component.index()), vertices.hub(callee.index()), ());
+        let hub = |under: Under, function: FunctionId| {
+            let component = if under == Under::Injected { going_on } else { calls }.component_of(function);
+            NodeIndex::new(vertices.first_hub(under) + component.index())
+        };
+        for (under, calls) in [(Under::Program, calls), (Under::Injected, going_on)].into_iter().skip(usize::from(same)) {
+            let of_component = |index: usize| NodeIndex::new(vertices.first_hub(under) + index);
+            for component in calls.component_ids() {
+                for callee in calls.component_callees(component) {
+                    graph.add_edge(of_component(component.index()), of_component(callee.index()), ());
+                }
             }
-        }
-        for (&(variable, function), placement) in &placements.spots {
-            if !placement.acquires.is_empty() {
-                graph.add_edge(hub(function), vertices.of_lock(LockKey::Injected(variable)), ());
+            for (&(variable, function), placement) in &placements.spots {
+                if !placement.acquires.is_empty() {
+                    graph.add_edge(hub(under, function), vertices.of_lock(LockKey::Injected(variable)), ());
+                }
             }
-        }
-        for (&lock, takers) in &self.takers {
-            for &(function, _) in takers {
-                graph.add_edge(hub(function), vertices.of_lock(LockKey::Program(lock)), ());
+            for (&lock, takers) in &self.takers {
+                for &(function, _) in takers {
+                    graph.add_edge(hub(under, function), vertices.of_lock(LockKey::Program(lock)), ());
+                }
             }
         }
         for (f, takes) in self.locals.iter().enumerate() {
             let mut edges: BTreeSet<(NodeIndex, NodeIndex)> = BTreeSet::new();
             edges.extend(takes.edges.iter().map(|(edge, _)| (vertices.of_lock(edge.held), vertices.of_lock(edge.acquired))));
             for (at, origin, _) in &takes.at_calls {
-                let callees = calls.from_node(FunctionId::new(f), *at).iter();
-                edges.extend(callees.map(|&callee| (vertices.of_lock(origin.lock), hub(callee))));
+                let callees = self.facts.calls_under(origin.lock).from_node(FunctionId::new(f), *at).iter();
+                let under = if same || matches!(origin.lock, LockKey::Injected(_)) { Under::Injected } else { Under::Program };
+                edges.extend(callees.map(|&callee| (vertices.of_lock(origin.lock), hub(under, callee))));
             }
             for (_, several) in &takes.together {
                 let mut order: Vec<_> = several.iter().filter_map(|(variable, ..)| Some((*rank?.get(variable)?, *variable))).collect();

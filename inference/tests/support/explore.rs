@@ -1,12 +1,12 @@
 //! A brute-force oracle: every interleaving of a few threads, each running one function of a small program with a plan's operations.
 //!
 //! Locks behave as the design says: modes by their table of compatibility, holds per frame with label and mode; releases and degrades act on
-//! a matching label only. A reader passes waiting writers. The oracle knows nothing of constraints or regions: it sees memory accesses happen,
+//! a matching label only. A reader passes waiting writers. A call of one of the plan's endings gives all up, and `exit` ends all threads. The oracle knows nothing of constraints or regions: it sees memory accesses happen,
 //! and whether a remote one falls between the two ends of a pair.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::external::SyncOp;
+use model::external::{SyncOp, ends_the_process};
 use model::ids::{Label, NodeId};
 use model::pair::{Atomicity, Mode, Rw};
 use model::plan::{Action, At, Plan};
@@ -144,6 +144,13 @@ impl World<'_> {
                         }
                         _ => {}
                     }
+                }
+                if matches!(&call.callee, Callee::Direct(name) if self.plan.endings.contains(name)) {
+                    next.threads[t].frames.iter_mut().for_each(|frame| frame.holds.clear());
+                }
+                if matches!(&call.callee, Callee::Direct(name) if ends_the_process(name)) {
+                    next.threads.iter_mut().for_each(|thread| thread.frames.clear());
+                    return vec![next];
                 }
                 if let Callee::Direct(name) = &call.callee
                     && let Some(callee) = self.program.functions.iter().position(|function| function.name == *name)

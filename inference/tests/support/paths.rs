@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::ids::{Label, NodeId};
-use model::pair::{Atomicity, Mode};
+use model::pair::{Atomicity, Mode, Rw};
 use model::plan::{Action, At, Lock};
 use model::program::Function;
 
@@ -16,6 +16,7 @@ type State = (NodeId, Hold, BTreeMap<usize, bool>);
 /// Whether the lock's operations in `function` keep every promise. Every access of the function must be to the lock's one variable.
 pub(crate) fn keeps_promises(function: &Function, lock: &Lock) -> bool {
     let mut seen: BTreeSet<State> = BTreeSet::new();
+    let mut held: BTreeMap<NodeId, BTreeSet<NodeId>> = BTreeMap::new();
     let mut work: Vec<State> = vec![(NodeId(0), None, BTreeMap::new())];
     while let Some((at, arriving, mut open)) = work.pop() {
         if !seen.insert((at, arriving, open.clone())) {
@@ -55,10 +56,28 @@ pub(crate) fn keeps_promises(function: &Function, lock: &Lock) -> bool {
                 next = perform(next, action);
                 weaken(lock, next, &mut still);
             }
+            if hold.is_some() && next.is_some() {
+                held.entry(at).or_default().insert(to);
+            }
             work.push((to, next, still));
         }
     }
-    true
+    !held.keys().any(|&at| waits_at(function, at, &held))
+}
+
+/// Whether a node reads, and on no way around, with the lock held all along, anything is written.
+fn waits_at(function: &Function, at: NodeId, held: &BTreeMap<NodeId, BTreeSet<NodeId>>) -> bool {
+    let reached_from = |start: NodeId| {
+        let mut found = BTreeSet::new();
+        let mut work = vec![start];
+        while let Some(node) = work.pop() {
+            work.extend(held.get(&node).into_iter().flatten().filter(|to| found.insert(**to)));
+        }
+        found
+    };
+    let around: Vec<NodeId> = reached_from(at).into_iter().filter(|&node| reached_from(node).contains(&at)).collect();
+    let does = |node: NodeId, what: fn(Rw) -> bool| function.node(node).accesses().iter().any(|access| what(access.rw));
+    does(at, |rw| rw != Rw::Write) && !around.is_empty() && !around.iter().any(|&node| does(node, Rw::writes))
 }
 
 /// Open pairs whose lock is too weak now are broken.

@@ -10,7 +10,7 @@ use model::plan::{Action, At, Plan};
 
 use super::place::{Rank, anchor, rank};
 use crate::PassError;
-use crate::extract::Body;
+use crate::extract::{Body, Places, resolve};
 use crate::instrument::Declared;
 use crate::llvm::{Builder, Function, Instruction, Module, Value};
 
@@ -84,12 +84,16 @@ pub(crate) fn anchored<'m>(body: &Body<'m>, planned: &PlannedBody) -> Result<Anc
     Ok(Anchored(found))
 }
 
-/// Calls of functions that the plan lists as ones that may wait.
-pub(crate) fn listed_calls<'m>(plan: &Plan, body: &Body<'m>) -> Vec<Instruction<'m>> {
-    if plan.blocking.is_empty() {
+/// Calls of functions that the plan lists as ones that may wait, or that never come back.
+pub(crate) fn listed_calls<'m>(module: Module<'m>, plan: &Plan, body: &Body<'m>) -> Vec<Instruction<'m>> {
+    if plan.blocking.is_empty() && plan.endings.is_empty() {
         return Vec::new();
     }
-    let is_listed = |call: &Instruction<'m>| call.called().as_function().is_some_and(|callee| plan.blocking.contains(&callee.name()));
+    let places = Places::new(module, module.source_name());
+    let is_listed = |call: &Instruction<'m>| {
+        let callee = resolve(call.called()).as_function();
+        callee.is_some_and(|callee| plan.blocking.contains(&callee.name()) || plan.endings.contains(&places.symbol(callee.into())))
+    };
     body.function.instructions().filter(|instruction| instruction.is_call()).filter(is_listed).collect()
 }
 

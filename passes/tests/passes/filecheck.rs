@@ -4,7 +4,8 @@
 //!
 //! - `COMPILE: FLAGS`: compiler flags (once, optional);
 //! - `RUN: WHAT PREFIX`: `extract`, `record`, `inline`, `gate`, `plan`, `plan+gate`, `plan+record`, and the prefix of its checks;
-//! - `PLAN: lock0 FUNCTION PLACE: ACTION`, in the plan's own words.
+//! - `PLAN: lock0 FUNCTION PLACE: ACTION`, in the plan's own words;
+//! - `ENDINGS: NAME ..`: functions that never come back, as calls name them.
 //!
 //! An `extract` run checks the listing of the model, any other the textual IR.
 
@@ -82,5 +83,6 @@ fn plan(text: &str, bitcode: &[u8]) -> Plan {
         locks.entry(lock).or_default().push(Operation { function, at, action, source: String::new() });
     }
     let lock = |(id, operations)| Lock { id: LockId(id), enabled: true, variable: format!("v{id}"), cost: 0, pairs: vec![], operations };
-    Plan { schema: PLAN_SCHEMA, build: String::new(), locks: locks.into_iter().map(lock).collect(), ..Plan::default() }
+    let endings = directives(text, "ENDINGS:").flat_map(str::split_whitespace).map(str::to_owned).collect();
+    Plan { schema: PLAN_SCHEMA, build: String::new(), endings, locks: locks.into_iter().map(lock).collect(), ..Plan::default() }
 }

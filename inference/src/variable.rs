@@ -172,7 +172,7 @@ impl Variables {
         id
     }
 
-    /// Names all variables, sets left aside. Two that would share a name are named as their places display.
+    /// Names all variables, sets left aside. Two that would share a name are named as their places display, pointers with their site beside.
     fn name(&mut self, program: &Program) {
         let sites = program.sites();
         let names: Vec<String> = self.classes.iter().map(|variable| named(variable, |place| source_name(program, &sites, place))).collect();
@@ -182,7 +182,7 @@ impl Variables {
         }
         let shared: Vec<bool> = names.iter().map(|name| uses[name] > 1).collect();
         for ((variable, name), shared) in self.classes.iter_mut().zip(names).zip(shared) {
-            variable.name = if shared { named(variable, Place::to_string) } else { name };
+            variable.name = if shared { named(variable, |place| told_apart(program, &sites, place)) } else { name };
         }
     }
 
@@ -208,6 +208,18 @@ fn source_name(program: &Program, sites: &BTreeMap<SiteKey, (FunctionId, NodeId)
     used.and_then(|source| source.0.first())
         .filter(|at| at.line > 0)
         .map_or_else(|| place.to_string(), |at| format!("*{}:{}:{}", at.file.rsplit('/').next().unwrap_or_default(), at.line, at.column))
+}
+
+/// A name that no other place has: two pointers may be used at one position of the source, as inlined code is.
+fn told_apart(program: &Program, sites: &BTreeMap<SiteKey, (FunctionId, NodeId)>, place: &Place) -> String {
+    let unique = place.to_string();
+    match place {
+        Place::Pointer { site } => match source_name(program, sites, place) {
+            known if known != unique => format!("{known} ({site})"),
+            _ => unique,
+        },
+        _ => unique,
+    }
 }
 
 fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {

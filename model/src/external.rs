@@ -260,14 +260,16 @@ impl External {
     }
 }
 
-/// Functions outside the table that are known to return soon: they allocate, format, compare, convert, fail or tell the time.
+/// Functions outside the table that are known to return soon: they allocate, format, compare, convert, fail, tell the time, or say something
+/// of a descriptor.
 #[rustfmt::skip]
 static QUICK: &[&str] = &[
-    "__assert_fail", "__errno_location", "_exit", "abort", "aligned_alloc", "atoi", "atol", "calloc", "clock_gettime", "exit", "fprintf",
-    "fputc", "free", "getenv", "getpid", "gettimeofday", "isalnum", "localtime_r", "malloc", "memrchr", "perror", "posix_memalign",
-    "printf", "pthread_getspecific", "pthread_self", "pthread_setspecific", "putchar", "puts", "rand", "random", "realloc", "srand",
-    "strcasecmp", "strerror", "strftime", "strncasecmp", "strndup", "strstr", "strtod", "strtoll", "strtoull", "time", "tolower", "toupper",
-    "vfprintf", "vprintf",
+    "__assert_fail", "__errno_location", "_exit", "abort", "aligned_alloc", "atoi", "atol", "calloc", "clock_gettime", "epoll_create1",
+    "epoll_ctl", "eventfd", "exit", "fprintf", "fputc", "free", "getenv", "getpeername", "getpid", "getsockname", "getsockopt",
+    "gettimeofday", "isalnum", "listen", "localtime_r", "malloc", "memrchr", "perror", "posix_memalign", "printf", "pthread_getspecific",
+    "pthread_self", "pthread_setspecific", "putchar", "puts", "rand", "random", "realloc", "setsockopt", "shutdown", "srand", "strcasecmp",
+    "strerror", "strftime", "strncasecmp", "strndup", "strstr", "strtod", "strtoll", "strtoull", "time", "tolower", "toupper", "vfprintf",
+    "vprintf",
 ];
 
 /// Whether an external function is known to return soon: by the tables here, as an intrinsic of the compiler, or as a part of the C++

@@ -1,6 +1,7 @@
 //! `atomfix infer`: from the profile to the plan, for people to read before anything is changed.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -8,7 +9,7 @@ use inference::{Budget, Config, Inferred, Optimization, Optimizations};
 use model::ids::SiteKey;
 use model::pair::Atomicity;
 use model::plan::{Lock, Plan, Refused};
-use model::program::Program;
+use model::program::{Call, Callee, Node, NodeKind, Program};
 use model::site::Position;
 use passes::capture::Capture;
 use rayon::prelude::*;
@@ -141,15 +142,32 @@ fn sites_at(program: &Program, text: &str) -> Result<Vec<SiteKey>, Failure> {
         let ends = Path::new(&position.file).ends_with(file);
         ends && position.line == line && column.is_none_or(|column| column == position.column)
     };
-    let nodes = program.functions.iter().flat_map(|function| &function.nodes).filter(|node| !node.accesses().is_empty());
-    let found: Vec<SiteKey> = nodes.filter(|node| node.source.0.first().is_some_and(is_meant)).filter_map(|node| node.site).collect();
+    let meant: Vec<&Node> =
+        program.functions.iter().flat_map(|function| &function.nodes).filter(|node| node.source.0.first().is_some_and(is_meant)).collect();
+    let found: Vec<SiteKey> = meant.iter().filter(|node| !node.accesses().is_empty()).filter_map(|node| node.site).collect();
     if found.is_empty() {
-        return Err(Failure::usage(
-            format!("--explain {text}: no access to memory that may be shared stands there"),
-            "lines are those of the build that was profiled",
-        ));
+        let called: BTreeSet<&str> = meant.iter().flat_map(|node| callees(node)).collect();
+        let what = format!("--explain {text}: no access to memory that may be shared stands there");
+        return Err(if called.is_empty() {
+            Failure::usage(what, "lines are those of the build that was profiled")
+        } else {
+            let called: Vec<String> = called.into_iter().map(readable).collect();
+            Failure::usage(
+                format!("{what}, but calls of {}", called.join(", ")),
+                "a pair may end at what they access: name a line of theirs",
+            )
+        });
     }
     Ok(found)
+}
+
+/// The functions that a node is known to call.
+fn callees(node: &Node) -> Vec<&str> {
+    match &node.kind {
+        NodeKind::Call(Call { callee: Callee::Direct(name), .. }) => vec![name],
+        NodeKind::Call(Call { callee: Callee::OneOf(names), .. }) => names.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// The program's functions and accesses, from the bitcode of all its units.

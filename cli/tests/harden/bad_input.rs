@@ -93,6 +93,15 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
+fn a_line_without_accesses_is_told_with_what_it_calls() {
+    for (line, words) in [("main.c:32", "stands there, but calls of append@main.c\n"), ("main.c:10", "stands there\n")] {
+        let said = Sandbox::new().shell(&format!("exec \"$ATOMFIX\" infer ./app --explain {line}"));
+        assert_eq!(said.code, 2, "{line}: {}{}", said.out, said.err);
+        assert!(said.err.contains(words) && said.err.contains("help: "), "{line}: {}", said.err);
+    }
+}
+
+#[test]
 fn a_full_disk_leaves_everything_as_it_was() {
     // Writing beyond a limit on the size of files fails, as on a full disk, instead of raising a signal. The last limit is beyond the
     // objects and short of the program.

@@ -33,16 +33,19 @@ fn main() {
     }
 }
 
+/// Each by itself, as an archive and nothing else: cargo optimizes across crates only what is no Rust library as well.
 fn build(workspace: &Path, target: &Path) {
-    let mut cargo = Command::new(env::var_os("CARGO").expect("cargo sets CARGO"));
-    cargo.current_dir(workspace).args(["build", "--quiet", "--profile", "runtime", "--target-dir"]).arg(target);
-    cargo.args(ARCHIVES.map(|archive| format!("--package=atomfix-rt-{archive}")));
-    // What clippy and coverage tools set is meant for the outer build, not for code that runs inside other programs.
-    for variable in ["RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER", "CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS", "CLIPPY_ARGS"] {
-        cargo.env_remove(variable);
+    for archive in ARCHIVES {
+        let mut cargo = Command::new(env::var_os("CARGO").expect("cargo sets CARGO"));
+        cargo.current_dir(workspace).args(["rustc", "--quiet", "--profile", "runtime", "--crate-type", "staticlib"]);
+        cargo.arg(format!("--package=atomfix-rt-{archive}")).arg("--target-dir").arg(target);
+        // What clippy and coverage tools set is meant for the outer build, not for code that runs inside other programs.
+        for variable in ["RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER", "CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS", "CLIPPY_ARGS"] {
+            cargo.env_remove(variable);
+        }
+        let status = cargo.status().expect("cargo starts");
+        assert!(status.success(), "the runtime archives do not build");
     }
-    let status = cargo.status().expect("cargo starts");
-    assert!(status.success(), "the runtime archives do not build");
 }
 
 /// Names the folder of LLVM, also to `llvm-sys`.

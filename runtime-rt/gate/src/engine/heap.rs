@@ -9,6 +9,9 @@
 //! | 8 | size class |
 //! | 8 | distance from the class's block to the address handed out (16, or more for alignment) |
 //!
+//! Where the program is not position-independent, its code and data lie below 4 GiB, and so does the C library's heap: programs of that kind
+//! may keep pointers in 32 bits. So each thread then has a small part below 2 GiB too, and allocates from it as long as there is room.
+//!
 //! Size classes: 4 to each power of two from 32 bytes. Fresh memory is zero; reused memory is as it was left.
 //! Not handled: OS threads that we do not control allocate without mutual exclusion from part 0 (they are reported).
 
@@ -23,17 +26,24 @@ const PARTS: usize = 256;
 const PART_SIZES: [usize; 4] = [1 << 32, 1 << 28, 1 << 24, 1 << 22];
 /// Where the heap lies if that is free: the same in every process.
 const HINT: usize = 0x2000_0000_0000;
+/// Where the small parts lie, and how large each is.
+const LOW_HINT: usize = 0x3000_0000;
+const LOW_PART: usize = 1 << 22;
 const HEADER: usize = 16;
 const CLASSES: usize = 128;
 
 struct Part {
     fresh: AtomicUsize,
+    /// The same in its small part; 0 before the first use.
+    low: AtomicUsize,
     free: [AtomicUsize; CLASSES],
 }
 
 static START: AtomicUsize = AtomicUsize::new(0);
 static OWNER: AtomicUsize = AtomicUsize::new(0);
 static PART_BYTES: AtomicUsize = AtomicUsize::new(0);
+/// Where the small parts begin; 0 where there are none.
+static LOW: AtomicUsize = AtomicUsize::new(0);
 
 /// A size class: bytes are `(4 + low) << (high + 3)` for the class `4 * high + low`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +77,37 @@ fn start() -> Option<usize> {
     let (start, part) = PART_SIZES.into_iter().find_map(|part| Some((map_at(HINT, PARTS * part, Sharing::Private).ok()?, part)))?;
     PART_BYTES.store(part, Relaxed);
     START.store(start, Relaxed);
+    // We are part of the program.
+    if u32::try_from(self::start as fn() -> Option<usize> as usize).is_ok()
+        && map_at(LOW_HINT, PARTS * LOW_PART, Sharing::Private) == Ok(LOW_HINT)
+    {
+        LOW.store(LOW_HINT, Relaxed);
+    }
     Some(start)
+}
+
+/// Memory that was never handed out.
+fn fresh(start: usize, owner: usize, bytes: usize) -> Option<usize> {
+    let part = part(start, owner);
+    let low = LOW.load(Relaxed);
+    let at = part.low.load(Relaxed).max(low + owner * LOW_PART);
+    if low != 0 && at + bytes <= low + (owner + 1) * LOW_PART {
+        part.low.store(at + bytes, Relaxed);
+        return Some(at);
+    }
+    let at = part.fresh.load(Relaxed);
+    if at + bytes > start + (owner + 1) * part_bytes() {
+        return None;
+    }
+    part.fresh.store(at + bytes, Relaxed);
+    Some(at)
+}
+
+/// Whose part an address lies in, if it is one of the heap.
+fn owner(address: usize) -> Option<usize> {
+    let within = |start: usize, part: usize| (start != 0).then(|| address.checked_sub(start)).flatten().map(|offset| offset / part);
+    let small = within(LOW.load(Relaxed), LOW_PART).filter(|&index| index < PARTS);
+    small.or_else(|| within(START.load(Relaxed), part_bytes()).filter(|&index| index < PARTS))
 }
 
 fn part_bytes() -> usize {
@@ -97,11 +137,8 @@ pub(crate) fn allocate(bytes: usize, align: usize) -> *mut u8 {
     let free = &part.free[class.0];
     let mut block = free.load(Relaxed);
     if block == 0 {
-        block = part.fresh.load(Relaxed);
-        if block + class.bytes() > start + (owner + 1) * part_bytes() {
-            return null_mut();
-        }
-        part.fresh.store(block + class.bytes(), Relaxed);
+        let Some(fresh) = fresh(start, owner, class.bytes()) else { return null_mut() };
+        block = fresh;
     } else {
         let link: *const usize = with_exposed_provenance_mut(block);
         // SAFETY: a free block holds its successor.
@@ -126,11 +163,8 @@ pub(crate) fn allocate_zeroed(bytes: usize) -> *mut u8 {
 
 /// The class of a block that was handed out, and where it begins. `None` when it is not one of ours.
 fn header(block: *mut u8) -> Option<(Class, usize)> {
-    let start = START.load(Relaxed);
     let at = block.expose_provenance();
-    if start == 0 || !(start..start + PARTS * part_bytes()).contains(&at) {
-        return None;
-    }
+    owner(at)?;
     let header: *const [usize; 2] = with_exposed_provenance_mut(at - HEADER);
     // SAFETY: callers give addresses that `allocate` handed out.
     let [class, distance] = unsafe { header.read() };
@@ -145,8 +179,8 @@ pub(crate) fn usable(block: *mut u8) -> usize {
 /// Gives a block back. What is not ours is left alone (the dynamic linker's own early allocations).
 pub(crate) fn free(block: *mut u8) {
     let Some((class, begin)) = header(block) else { return };
-    let start = START.load(Relaxed);
-    let free = &part(start, (begin - start) / part_bytes()).free[class.0];
+    let Some(owner) = owner(begin) else { return };
+    let free = &part(START.load(Relaxed), owner).free[class.0];
     let link: *mut usize = with_exposed_provenance_mut(begin);
     // SAFETY: the block is ours and at least 32 bytes long.
     unsafe { link.write(free.load(Relaxed)) };

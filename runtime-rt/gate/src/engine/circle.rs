@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 
 use model::ids::SiteKey;
 
-use super::fiber::Engine;
+use super::fiber::{Engine, Fiber};
 use crate::gate::thread::Hope;
 
 /// What a thread remembers of the places that it passed since something changed.
@@ -35,6 +35,13 @@ pub(crate) struct Circle {
 }
 
 impl Circle {
+    /// Forgets everything.
+    pub(crate) fn begin(&mut self) {
+        let mut passed = core::mem::take(&mut self.passed);
+        passed.clear();
+        *self = Self { passed, ..Self::default() };
+    }
+
     /// The thread has written something: this is no circle.
     #[inline]
     pub(crate) fn progress(&mut self) {
@@ -120,28 +127,26 @@ const LEFT_ALONE: u32 = 4;
 
 /// In a fiber: it passes a place. `frame` is where its stack begins, saved registers included.
 #[inline]
-pub(crate) fn pass(engine: &Engine, site: SiteKey, frame: usize) {
+pub(crate) fn pass(engine: &Engine, fiber: &Fiber, site: SiteKey, frame: usize) {
     let me = engine.current();
     let (alone, others) = {
         let model = engine.model.borrow();
         let most = if model.is_last() { ALONE } else { LEFT_ALONE };
         (model.is_alone().then_some(most), model.changes_by_others(me))
     };
-    engine.with_current(|fiber| {
-        let mut circle = fiber.circle.borrow_mut();
-        if alone.is_some_and(|most| circle.alone < most) {
-            circle.alone += 1;
-            return;
-        }
-        circle.pass(site, others, |last| state(frame, fiber.base, last));
-    });
+    let mut circle = fiber.circle.borrow_mut();
+    if alone.is_some_and(|most| circle.alone < most) {
+        circle.alone += 1;
+        return;
+    }
+    circle.pass(site, others, |last| state(frame, fiber.base, last));
 }
 
 /// In a fiber: others may go on while it stands at this place, so `rounds` wants to know its state. To take it at every access would cost more than all else.
 #[inline]
-pub(crate) fn stand(engine: &Engine, site: SiteKey, frame: usize) {
-    if engine.rounds.is_watching() {
-        engine.with_current(|fiber| fiber.stood.set(hash(frame, fiber.base) ^ site.0));
+pub(crate) fn stand(engine: &Engine, fiber: &Fiber, site: SiteKey, frame: usize) {
+    if engine.rounds.looks_at_states() {
+        fiber.stood.set(hash(frame, fiber.base) ^ site.0);
     }
 }
 

@@ -51,6 +51,9 @@ pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6
     if let Some(result) = answers::answer(engine, number, &arguments) {
         return Verdict::Done(result);
     }
+    if let Some(result) = print(engine, number, &arguments) {
+        return Verdict::Done(result);
+    }
     if let Some(written) = traceless(number, &arguments) {
         touch(&engine.restorer, written);
         return Verdict::Done(pass(number, arguments));
@@ -65,6 +68,23 @@ pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6
         return Verdict::ByFiber;
     }
     irregular(engine, number, &arguments).unwrap_or_else(|| Verdict::Done(pass(number, arguments)))
+}
+
+/// What is printed is kept in memory where that is possible; the kernel sees it where the program asks about the file.
+fn print(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> Option<isize> {
+    let [descriptor, address, length, ..] = *arguments;
+    match number {
+        libc::SYS_write if engine.printed.take(descriptor, address, length) => isize::try_from(length).ok(),
+        libc::SYS_write | libc::SYS_writev => {
+            engine.printed.pass(descriptor);
+            None
+        }
+        libc::SYS_fstat | libc::SYS_newfstatat | libc::SYS_lseek => {
+            engine.printed.spill(descriptor);
+            None
+        }
+        _ => None,
+    }
 }
 
 /// Calls that do not simply return.

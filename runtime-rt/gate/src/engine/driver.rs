@@ -88,10 +88,13 @@ fn begin_restore(engine: &Engine) -> Result<(), &'static str> {
     if !dispatch::begin(engine) {
         return Err("the kernel lacks Syscall User Dispatch");
     }
-    engine.restorer.snapshot(engine.own_stack.get()).inspect_err(|_| dispatch::end())
+    engine.restorer.snapshot(engine.own_stack.get()).inspect_err(|_| dispatch::end())?;
+    engine.printed.begin();
+    Ok(())
 }
 
 fn end_restore(engine: &Engine) {
+    engine.printed.end();
     engine.restorer.release();
     dispatch::end();
 }

@@ -3,7 +3,6 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::cell::{Cell, RefCell};
 use core::ffi::c_void;
 use core::hash::Hash;
 
@@ -133,8 +132,9 @@ pub(crate) enum Ended {
 pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) -> Ended {
     begin(engine);
     let mut current = None;
+    let mut enabled = ThreadSet::EMPTY;
     let ended = loop {
-        match step(engine, strategy, limit, current) {
+        match step(engine, strategy, limit, current, &mut enabled) {
             Ok(thread) => current = Some(thread),
             Err(ended) => break ended,
         }
@@ -154,7 +154,7 @@ fn begin(engine: &Engine) {
     if let Some(races) = engine.races.borrow_mut().as_mut() {
         races.begin();
     }
-    engine.fibers.borrow_mut().clear();
+    engine.spare.borrow_mut().extend(engine.fibers.borrow_mut().drain(..).rev());
     engine.names.borrow_mut().clear();
     engine.timers.borrow_mut().clear();
     engine.entropy.set(0);
@@ -163,15 +163,22 @@ fn begin(engine: &Engine) {
     engine.model.borrow_mut().threads[0].name(engine.initial.get().identity);
 }
 
-/// Takes one step: who took it, or how the execution ended.
-fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Option<ThreadId>) -> Result<ThreadId, Ended> {
-    let enabled = enabled(engine, strategy)?;
+/// Takes one step: who took it, or how the execution ended. `enabled` is memory for those who can.
+fn step(
+    engine: &Engine,
+    strategy: &mut dyn Strategy,
+    limit: u64,
+    current: Option<ThreadId>,
+    enabled: &mut ThreadSet,
+) -> Result<ThreadId, Ended> {
+    find_enabled(engine, strategy, enabled)?;
+    let enabled = &*enabled;
     if engine.recorder.borrow().steps.len() as u64 >= limit {
         return Err(Ended::Cut(step_limit(engine, limit)));
     }
     let (choice, preempts) = {
         let model = engine.model.borrow();
-        let point = Point { current, enabled: &enabled, pending: &model.pending };
+        let point = Point { current, enabled, pending: &model.pending };
         let choice = strategy.choose(&point);
         (choice, matches!(choice, Choice::Run(thread) if point.preempts(thread)))
     };
@@ -181,7 +188,8 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
         Choice::Abandon => return Err(Ended::Abandoned),
         Choice::Diverged => return Err(Ended::Diverged),
     };
-    let performed = {
+    let event = engine.model.borrow().event(thread);
+    let result = {
         let mut recorder = engine.recorder.borrow_mut();
         let at = recorder.steps.len();
         let mut pick = |pick: &Pick<'_>| {
@@ -189,34 +197,32 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
             recorder.picks.push((at, option));
             option
         };
-        engine.model.borrow_mut().perform(thread, &mut pick)
+        engine.model.borrow_mut().perform(thread, &event, &mut pick)
     };
     timers::fire(engine);
-    record(engine, thread, &performed.event, preempts);
-    engine.note_step(thread, &performed.event);
-    strategy.executed(&Step { thread, event: performed.event });
+    record(engine, thread, &event, preempts);
+    engine.note_step(thread, &event);
+    strategy.executed(&Step { thread, event });
     control::add(Word::Steps, 1);
-    if matches!(performed.event.kind, EventKind::WaitTimeout | EventKind::LockTimeout) {
+    if matches!(event.kind, EventKind::WaitTimeout | EventKind::LockTimeout) {
         control::note(Note::BoundedTimeouts);
     }
     engine.overwritten.set(None);
-    let stop = if performed.event.kind == EventKind::Exit { Stop::Point } else { engine.resume(thread, performed.result) };
+    let stop = if event.kind == EventKind::Exit { Stop::Point } else { engine.resume(thread, result) };
     let before = engine.overwritten.take();
     if let Some(before) = before {
         strategy.overwrote(before);
     }
-    let dropped = engine.model.borrow_mut().holds.take_dropped();
-    for lock in dropped {
-        let left = engine.model.borrow().holds.strongest(thread, lock);
-        strategy.released(thread, lock, left);
-        if let Some(races) = engine.races.borrow_mut().as_mut() {
-            races.released(thread, lock);
-        }
+    if engine.model.borrow().holds.has_news() {
+        tell_released(engine, strategy, thread);
     }
-    engine.rounds.step(&Taken { thread, event: performed.event, result: performed.result, before }, &enabled);
+    engine.rounds.step(&Taken { thread, event, result, before }, enabled);
     match stop {
         Stop::Point if engine.rounds.is_watching() => {
             engine.fibers.borrow()[thread.index()].leave_place();
+            if !engine.rounds.looks_at_states() {
+                return Ok(thread);
+            }
             match engine.rounds.come_round(|digest| state(engine, digest)) {
                 Some((first, threads)) => Err(Ended::Failed(livelock(engine, first, &threads))),
                 None => Ok(thread),
@@ -236,14 +242,31 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
     }
 }
 
+/// Tells of the injected locks that the thread gave up within its step.
+fn tell_released(engine: &Engine, strategy: &mut dyn Strategy, thread: ThreadId) {
+    let dropped = engine.model.borrow_mut().holds.take_dropped();
+    for lock in dropped {
+        let left = engine.model.borrow().holds.strongest(thread, lock);
+        strategy.released(thread, lock, left);
+        if let Some(races) = engine.races.borrow_mut().as_mut() {
+            races.released(thread, lock);
+        }
+    }
+}
+
 /// Who can go on; when nobody can, whoever can be freed. `Err` when the execution is over. Where locks can be taken away in several
 /// ways, the strategy picks one: a part of the step that left nobody able to go on.
-fn enabled(engine: &Engine, strategy: &mut dyn Strategy) -> Result<ThreadSet, Ended> {
+fn find_enabled(engine: &Engine, strategy: &mut dyn Strategy, enabled: &mut ThreadSet) -> Result<(), Ended> {
     loop {
-        early::count(engine.model.borrow_mut().holds.take_lost());
-        let enabled = engine.model.borrow_mut().enabled();
+        {
+            let mut model = engine.model.borrow_mut();
+            if model.holds.has_news() {
+                early::count(model.holds.take_lost());
+            }
+            model.find_enabled(enabled);
+        }
         if !enabled.is_empty() {
-            return Ok(enabled);
+            return Ok(());
         }
         if engine.model.borrow().threads.iter().all(|thread| thread.life != Life::Alive) {
             return Err(Ended::Passed);
@@ -287,7 +310,7 @@ fn pick(engine: &Engine, strategy: &mut dyn Strategy, threads: &[ThreadId]) -> T
 }
 
 fn record(engine: &Engine, thread: ThreadId, event: &Event, preempts: bool) {
-    let site = engine.model.borrow().threads[thread.index()].request.site;
+    let site = event.site;
     let (ordinal, range) = match event.kind.access() {
         // Others are to words of the engine's own.
         Some(_) if site.is_some() => (Some(engine.fibers.borrow()[thread.index()].accesses.get()), event.range),
@@ -347,22 +370,14 @@ pub(crate) fn create(engine: &Engine, routine: Routine) -> Option<(ThreadId, lib
 fn add_fiber(engine: &Engine, lender: super::lenders::Lender, routine: Option<Routine>) {
     // SAFETY: a parked thread's free stack, or the initial thread's below our caller in `start`.
     let stack: StackPointer = unsafe { prepare(lender.stack, entry) };
-    engine.fibers.borrow_mut().push(Box::new(Fiber {
-        stack: Cell::new(stack),
-        tls: lender.tls,
-        identity: lender.identity,
-        routine,
-        result: Cell::new(core::ptr::null_mut()),
-        forgotten: Cell::new(false),
-        accesses: Cell::new(0),
-        call_site: Cell::new(None),
-        last_site: Cell::new(None),
-        base: lender.stack,
-        circle: RefCell::default(),
-        stood: Cell::new(0),
-        once: RefCell::default(),
-        destructors: RefCell::default(),
-    }));
+    let fiber = match engine.spare.borrow_mut().pop() {
+        Some(mut fiber) => {
+            fiber.renew(stack, lender, routine);
+            fiber
+        }
+        None => Box::new(Fiber::new(stack, lender, routine)),
+    };
+    engine.fibers.borrow_mut().push(fiber);
 }
 
 /// The first thing that a fiber runs.

@@ -120,7 +120,7 @@ fn explore_once(
     (classes, endings, interleaved): (&mut Classes, &mut Endings, &mut BTreeSet<Interleaved>),
 ) -> bool {
     while control::get(Word::Stop) == 0 && strategy.begin() {
-        output::clear();
+        engine.printed.clear();
         control::add(Word::Executions, 1);
         let ended = driver::execute(engine, *driver, strategy, setup.steps);
         match ended {
@@ -145,7 +145,7 @@ fn explore_once(
             Ended::Diverged | Ended::NeedLenders | Ended::Learnt | Ended::NeedFork(_) => Outcome::Diverged,
         };
         if let Ended::Failed(failed) | Ended::Cut(failed) = &ended {
-            classes.add(failed, output::tail, || engine.recorder.borrow().taken());
+            classes.add(failed, || output::tail(engine), || engine.recorder.borrow().taken());
         }
         // What an abandoned execution shows, others show too.
         if outcome != Outcome::Abandoned {
@@ -155,7 +155,7 @@ fn explore_once(
             }
         }
         if matches!(ended, Ended::Passed) && setup.outcomes {
-            endings.add();
+            endings.add(&engine.printed);
         }
         control::add(Word::Revocations, engine.model.borrow().revoked);
         strategy.end(&Ending { outcome, pending: &engine.model.borrow().pending });

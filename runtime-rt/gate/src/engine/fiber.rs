@@ -20,6 +20,7 @@ use super::failure::Failed;
 use super::habits::{Habit, Habits};
 use super::interrupts;
 use super::lenders::Lender;
+use super::output::Printed;
 use super::restore::Restorer;
 use super::rounds::Rounds;
 use super::timers::Timers;
@@ -85,6 +86,40 @@ pub(crate) struct Fiber {
 }
 
 impl Fiber {
+    /// A fiber that begins with `routine`, on what a parked thread lends.
+    pub(crate) fn new(stack: StackPointer, lender: Lender, routine: Option<Routine>) -> Self {
+        Self {
+            stack: Cell::new(stack),
+            tls: lender.tls,
+            identity: lender.identity,
+            routine,
+            result: Cell::new(core::ptr::null_mut()),
+            forgotten: Cell::new(false),
+            accesses: Cell::new(0),
+            call_site: Cell::new(None),
+            last_site: Cell::new(None),
+            base: lender.stack,
+            circle: RefCell::default(),
+            stood: Cell::new(0),
+            once: RefCell::default(),
+            destructors: RefCell::default(),
+        }
+    }
+
+    /// As `new`, in the memory of a fiber of an earlier execution.
+    pub(crate) fn renew(&mut self, stack: StackPointer, lender: Lender, routine: Option<Routine>) {
+        let (mut circle, mut once, mut destructors) = (self.circle.take(), self.once.take(), self.destructors.take());
+        circle.begin();
+        once.clear();
+        destructors.clear();
+        *self = Self {
+            circle: RefCell::new(circle),
+            once: RefCell::new(once),
+            destructors: RefCell::new(destructors),
+            ..Self::new(stack, lender, routine)
+        };
+    }
+
     /// It has taken a step, within a call perhaps that takes several: without passing another place it does not stand where it stood.
     pub(crate) fn leave_place(&self) {
         self.stood.set(self.stood.get().wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1));
@@ -92,10 +127,8 @@ impl Fiber {
 }
 
 /// Why a fiber went back to the engine.
-#[derive(Default)]
 pub(crate) enum Stop {
     /// It is at a scheduling point, or has ended.
-    #[default]
     Point,
     /// The process ends with this status.
     Exited(i32),
@@ -134,6 +167,8 @@ pub(crate) struct Engine {
     home: Cell<StackPointer>,
     /// Who runs, or ran last.
     current: Cell<ThreadId>,
+    /// Its fiber: null before the first.
+    current_fiber: Cell<*const Fiber>,
     /// Whether a fiber runs: whether interposed functions are called by the program, not by the engine. In memory that is the
     /// process's own: children that the program forks would share the engine's.
     active: &'static Cell<bool>,
@@ -142,6 +177,9 @@ pub(crate) struct Engine {
     /// By `ThreadId`.
     #[expect(clippy::vec_box, reason = "a fiber leaves its stack pointer in its own memory, which must not move")]
     pub(crate) fibers: RefCell<Vec<Box<Fiber>>>,
+    /// Those of earlier executions, whose memory is used again. None is ever freed.
+    #[expect(clippy::vec_box, reason = "as above")]
+    pub(crate) spare: RefCell<Vec<Box<Fiber>>>,
     /// Timers that are descriptors.
     pub(crate) timers: RefCell<Timers>,
     /// Semaphores with a name.
@@ -162,6 +200,8 @@ pub(crate) struct Engine {
     pub(crate) found_races: RefCell<Vec<Race>>,
     /// What the restore driver puts back.
     pub(crate) restorer: Restorer,
+    /// What the execution has printed, as far as it is kept in memory.
+    pub(crate) printed: Printed,
     /// Assembly that was named in the result.
     assembly: RefCell<BTreeSet<SiteKey>>,
     /// Whether all threads together go round.
@@ -172,8 +212,8 @@ pub(crate) struct Engine {
     pub(crate) stop_at: Cell<Option<u64>>,
     /// Whether the process was asked to end the execution while a hook was at work, which then does so at its next beginning.
     pub(crate) hangs: Cell<bool>,
-    /// Why the fiber that ran last stopped.
-    stop: RefCell<Stop>,
+    /// Why the fiber that ran last stopped, if not at a point.
+    stop: RefCell<Option<Stop>>,
     /// Where the execution's random numbers have got to.
     pub(crate) entropy: Cell<u64>,
     /// What the model answers to the request of the fiber that runs next.
@@ -210,9 +250,11 @@ impl Engine {
             own_stack: Cell::new(0),
             home: Cell::new(StackPointer(0)),
             current: Cell::new(ThreadId(0)),
+            current_fiber: Cell::new(core::ptr::null()),
             active,
             tls: Cell::new(initial.tls),
             fibers: RefCell::default(),
+            spare: RefCell::default(),
             names: RefCell::default(),
             timers: RefCell::default(),
             habits: Habits::default(),
@@ -222,6 +264,7 @@ impl Engine {
             recorder: RefCell::default(),
             races: RefCell::default(),
             found_races: RefCell::default(),
+            printed: Printed::default(),
             assembly: RefCell::default(),
             rounds: Rounds::default(),
             overwritten: Cell::default(),
@@ -241,10 +284,11 @@ impl Engine {
         self.current.get()
     }
 
-    /// Looks at the fiber that runs.
+    /// Looks at the fiber that runs, or ran last.
     #[inline]
     pub(crate) fn with_current<T>(&self, look: impl FnOnce(&Fiber) -> T) -> T {
-        look(&self.fibers.borrow()[self.current.get().index()])
+        // SAFETY: a fiber has run, and fibers are boxed and kept for ever, in use or spare; nobody else looks at it now.
+        look(unsafe { &*self.current_fiber.get() })
     }
 
     /// Whether no hook is in the middle of something: a fiber may be left for good here.
@@ -278,7 +322,8 @@ impl Engine {
     pub(crate) fn resume(&self, thread: ThreadId, reply: i32) -> Stop {
         let (stack, tls) = {
             let fibers = self.fibers.borrow();
-            let fiber = &fibers[thread.index()];
+            let fiber = &*fibers[thread.index()];
+            self.current_fiber.set(&raw const *fiber);
             (fiber.stack.get(), fiber.tls)
         };
         self.reply.set(reply);
@@ -289,7 +334,7 @@ impl Engine {
         // SAFETY: the fiber stands there, and nobody else goes on from it.
         unsafe { swap(self.home.as_ptr(), stack) };
         self.active.set(false);
-        self.stop.take()
+        self.stop.take().unwrap_or(Stop::Point)
     }
 
     /// In the engine, after an execution: the initial thread's TLS block again, whose thread the kernel thinks we are.
@@ -309,7 +354,9 @@ impl Engine {
     /// In a fiber: goes to the engine, and comes back when the engine resumes it.
     pub(crate) fn leave(&self, stop: Stop) -> i32 {
         self.active.set(false);
-        *self.stop.borrow_mut() = stop;
+        if !matches!(stop, Stop::Point) {
+            *self.stop.borrow_mut() = Some(stop);
+        }
         let own = self.with_current(|fiber| fiber.stack.as_ptr());
         // SAFETY: the engine stands at `home`, and the fiber is boxed: its cell does not move.
         unsafe { swap(own, self.home.get()) };
@@ -365,10 +412,11 @@ impl Engine {
             }
             if model.is_last() && circle.is_none() && may_be_silent(request.ask) && model.enabled().contains(me) {
                 // Nobody else lives, or could have come later: no choice, nothing for a schedule to say.
-                let performed = model.perform(me, &mut |_| 0);
-                self.note_step(me, &performed.event);
+                let event = model.event(me);
+                let result = model.perform(me, &event, &mut |_| 0);
+                self.note_step(me, &event);
                 self.go_on(ran);
-                return performed.result;
+                return result;
             }
             self.go_on(ran);
         }

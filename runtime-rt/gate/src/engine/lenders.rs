@@ -64,9 +64,14 @@ pub(crate) fn ensure(lenders: &mut Vec<Lender>, count: usize) -> usize {
     lenders.len()
 }
 
+/// Where free stack memory ends below this address: at the border of a page, so that what small threads need lies in one.
+pub(crate) fn free_stack(address: usize) -> usize {
+    (address - GAP - 256) & !4095
+}
+
 extern "C" fn park(_: *mut c_void) -> *mut c_void {
     let here = 0_u8;
-    STACK.store((&raw const here).expose_provenance() - GAP - 256, Relaxed);
+    STACK.store(free_stack((&raw const here).expose_provenance()), Relaxed);
     TASK.store(call::task(), Relaxed);
     TLS.store(tls_base().0, Release);
     call::sleep_for_ever()

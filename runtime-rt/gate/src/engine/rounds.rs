@@ -9,9 +9,13 @@
 //! schedule that keeps threads from going on, and no fault of theirs.
 //!
 //! To keep executions fast that do not go round, states are looked at only after some signs of it: steps in which a thread tried in vain or
-//! gave way, or very many steps. Not handled: rounds in which memory is written to that only one thread uses, such as a count of tries (they end at the step limit).
+//! gave way. After many steps without such signs it is noted which thread did what with memory as it was, and states are looked at when some
+//! of that comes again, until memory changes in a way that is not followed. Such a round is seen in its third turn at the latest, others in their second.
+//!
+//! Not handled: rounds in which memory is written to that only one thread uses, such as a count of tries (they end at the step limit).
 
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 use core::hash::{Hash, Hasher};
 
@@ -23,13 +27,61 @@ use crate::gate::compare::word;
 
 /// After how many signs states are looked at.
 const SIGNS: u32 = 2;
-/// After how many steps they are looked at without any.
+/// After how many steps it is noted what comes again, without any signs.
 const MANY_STEPS: u64 = 200;
+/// How many steps have to have come again.
+const AGAIN: u32 = 4;
+/// How many steps are noted; one that falls on another's place takes it.
+const NOTED: usize = 1 << 12;
 /// The most states that are kept.
 const MOST_STATES: usize = 10_000;
 
+/// How closely an execution is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Watch {
+    /// Signs are counted.
+    Signs,
+    /// It is noted what comes again.
+    Steps,
+    /// States are looked at because steps have come again.
+    Suspect,
+    /// States are looked at because there were signs.
+    States,
+}
+
+/// Steps that were noted, each by a hash of who did what with memory as it was.
+#[derive(Default)]
+struct Noted {
+    /// By place: hash, and when it was noted. Empty until the first.
+    table: Vec<(u64, u32)>,
+    /// Since when nothing has changed that is not followed: a number.
+    since: u32,
+    /// How many have come again since.
+    again: u32,
+}
+
+impl Noted {
+    fn forget(&mut self) {
+        self.since = self.since.wrapping_add(1);
+        self.again = 0;
+    }
+
+    /// Notes a step; whether so many have come again that it is suspect.
+    fn note(&mut self, step: u64) -> bool {
+        if self.table.is_empty() {
+            self.table = alloc::vec![(0, u32::MAX); NOTED];
+        }
+        let place = usize::try_from(step >> 40).unwrap_or(0) % NOTED;
+        let known = core::mem::replace(&mut self.table[place], (step, self.since)) == (step, self.since);
+        self.again += u32::from(known);
+        self.again >= AGAIN
+    }
+}
+
 /// What is known of an execution's states.
 pub(crate) struct Rounds {
+    watch: Cell<Watch>,
+    noted: RefCell<Noted>,
     signs: Cell<u32>,
     steps: Cell<u64>,
     /// A hash of what the memory written to by steps has come to, since states are looked at.
@@ -64,6 +116,8 @@ pub(crate) struct Taken {
 impl Default for Rounds {
     fn default() -> Self {
         Self {
+            watch: Cell::new(Watch::Signs),
+            noted: RefCell::default(),
             signs: Cell::default(),
             steps: Cell::default(),
             memory: Cell::default(),
@@ -77,24 +131,39 @@ impl Default for Rounds {
 impl Rounds {
     /// An execution begins.
     pub(crate) fn begin(&self) {
+        self.watch.set(Watch::Signs);
         self.signs.set(0);
         self.steps.set(0);
         self.looks.set(0);
         self.memory.set(0);
         self.met.borrow_mut().clear();
+        self.noted.borrow_mut().forget();
     }
 
     /// Whether states are looked at.
     #[inline]
+    pub(crate) fn looks_at_states(&self) -> bool {
+        matches!(self.watch.get(), Watch::Suspect | Watch::States)
+    }
+
+    /// Whether states are looked at, or may be soon: threads must not seem to stand where they stood before.
+    #[inline]
     pub(crate) fn is_watching(&self) -> bool {
-        self.signs.get() >= SIGNS
+        self.watch.get() != Watch::Signs
     }
 
     /// Something has changed that is not part of the state.
     #[inline]
     pub(crate) fn disturb(&self) {
-        if self.is_watching() {
-            self.met.borrow_mut().clear();
+        match self.watch.get() {
+            Watch::Signs => {}
+            Watch::Steps => self.noted.borrow_mut().forget(),
+            Watch::Suspect => {
+                self.noted.borrow_mut().forget();
+                self.met.borrow_mut().clear();
+                self.watch.set(Watch::Steps);
+            }
+            Watch::States => self.met.borrow_mut().clear(),
         }
     }
 
@@ -108,29 +177,48 @@ impl Rounds {
     pub(crate) fn step(&self, taken: &Taken, enabled: &ThreadSet) {
         let number = self.steps.get() + 1;
         self.steps.set(number);
-        if !self.is_watching() {
-            if number == MANY_STEPS {
-                self.watch();
-            } else if is_sign(taken) {
-                self.signs.set(self.signs.get() + 1);
-                if self.is_watching() {
-                    self.watch();
-                }
+        let watched = self.watch.get();
+        if watched != Watch::States && is_sign(taken) {
+            self.signs.set(self.signs.get() + 1);
+            if self.signs.get() == SIGNS {
+                self.look_at_states(Watch::States);
+                return;
             }
-            return;
         }
-        let mut last = self.last.borrow_mut();
-        for thread in enabled.iter() {
-            last[thread.index() % MAX_THREADS].enabled = number;
+        match watched {
+            Watch::Signs => {
+                if number == MANY_STEPS {
+                    self.watch.set(Watch::Steps);
+                }
+                return;
+            }
+            Watch::Steps => {}
+            Watch::Suspect | Watch::States => {
+                let mut last = self.last.borrow_mut();
+                for thread in enabled.iter() {
+                    last[thread.index() % MAX_THREADS].enabled = number;
+                }
+                last[taken.thread.index() % MAX_THREADS].taken = number;
+            }
         }
-        last[taken.thread.index() % MAX_THREADS].taken = number;
-        drop(last);
         self.follow_memory(taken);
+        if watched == Watch::Steps && self.noted.borrow_mut().note(self.digest_of(taken)) {
+            self.look_at_states(Watch::Suspect);
+        }
     }
 
-    fn watch(&self) {
-        self.signs.set(SIGNS);
+    fn look_at_states(&self, why: Watch) {
+        self.watch.set(why);
+        self.met.borrow_mut().clear();
         *self.last.borrow_mut() = [Last::default(); MAX_THREADS];
+    }
+
+    /// Who did what, and memory as it is now.
+    fn digest_of(&self, Taken { thread, event, .. }: &Taken) -> u64 {
+        let mut digest = Digest::default();
+        (thread.0, event.kind.code().number(), event.site, event.range.map(|range| range.address)).hash(&mut digest);
+        (self.memory.get(), self.looks.get()).hash(&mut digest);
+        digest.finish()
     }
 
     fn follow_memory(&self, Taken { event, before, .. }: &Taken) {
@@ -189,7 +277,8 @@ fn change(range: Range, before: u64, after: u64) -> u64 {
         digest.finish()
     };
     let bytes = (0u64..).zip(before.to_le_bytes().into_iter().zip(after.to_le_bytes()));
-    bytes.fold(0, |sum, (at, (before, after))| sum ^ of(at, before) ^ of(at, after))
+    let changed = bytes.filter(|(_, (before, after))| before != after);
+    changed.fold(0, |sum, (at, (before, after))| sum ^ of(at, before) ^ of(at, after))
 }
 
 /// A hash that is the same in all processes.
@@ -236,7 +325,7 @@ mod tests {
         let event = Event { kind: EventKind::Yield, range: None, object: None, site: None };
         steps.iter().find_map(|&(thread, enabled, state)| {
             rounds.step(&Taken { thread, event, result: 0, before: None }, &enabled.iter().copied().collect());
-            if rounds.is_watching() { rounds.come_round(|digest| state.hash(digest)) } else { None }
+            if rounds.looks_at_states() { rounds.come_round(|digest| state.hash(digest)) } else { None }
         })
     }
 
@@ -251,10 +340,27 @@ mod tests {
     }
 
     #[test]
+    fn a_round_without_signs_is_found_late_but_soon() {
+        let found = |state: fn(u64) -> u64| {
+            let rounds = Rounds::default();
+            rounds.begin();
+            (0..2 * MANY_STEPS).find(|&step| {
+                let (thread, enabled) = (if step % 2 == 0 { A } else { B }, [A, B].into_iter().collect());
+                let event = Event { kind: EventKind::Access { rw: Rw::Read, atomic: true }, range: None, object: None, site: None };
+                rounds.step(&Taken { thread, event, result: 0, before: None }, &enabled);
+                rounds.looks_at_states() && rounds.come_round(|digest| state(step).hash(digest)).is_some()
+            })
+        };
+        let in_turn = found(|step| step % 2).expect("the threads take turns for ever");
+        assert!((MANY_STEPS..MANY_STEPS + 12).contains(&in_turn), "{in_turn}");
+        assert_eq!(found(|step| step), None, "something always is as it never was");
+    }
+
+    #[test]
     fn a_write_that_is_undone_leaves_the_state_as_it_was() {
         let rounds = Rounds::default();
         rounds.begin();
-        rounds.watch();
+        rounds.look_at_states(Watch::States);
         let value = Cell::new(0_u64);
         let range = Range { address: value.as_ptr().expose_provenance() as u64, length: 8 };
         let kind = EventKind::Access { rw: Rw::Write, atomic: true };

@@ -7,7 +7,7 @@ use explorer::target::page::{Note, Phase, Word};
 
 use super::fiber::{Engine, Main};
 use super::lenders::Lender;
-use super::{clock, control, exec, explore, signals};
+use super::{clock, control, exec, explore, lenders, signals};
 use crate::sys::memory::{Sharing, map_at};
 use crate::sys::real::{Real, real};
 use crate::sys::switch::{StackPointer, detect, prepare, swap, tls_base};
@@ -102,7 +102,7 @@ fn take_over(main: Main) -> ! {
     crate::sys::unwind::load();
     let here = 0_u8;
     // Fibers of the initial thread begin below this frame, which is never left.
-    let stack = (&raw const here).expose_provenance() - 4096;
+    let stack = lenders::free_stack((&raw const here).expose_provenance() - 4096);
     grow_stack(stack);
     // SAFETY: asks for the caller's own identity.
     let identity = unsafe { libc::pthread_self() };

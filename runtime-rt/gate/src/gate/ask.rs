@@ -124,6 +124,38 @@ impl Ask {
         )
     }
 
+    /// Whether others have nothing to do with it: it can be granted at any moment, and is the same event all the time.
+    pub(crate) fn is_steady(self) -> bool {
+        matches!(
+            self,
+            Self::Start
+                | Self::Exit
+                | Self::ExitProcess
+                | Self::Create { .. }
+                | Self::Access { .. }
+                | Self::TryLock { .. }
+                | Self::WriteArrive { .. }
+                | Self::TryReadLock { .. }
+                | Self::Orphan { .. }
+                | Self::Unlock { .. }
+                | Self::WaitRelease { .. }
+                | Self::Signal { .. }
+                | Self::Broadcast { .. }
+                | Self::SemTryWait { .. }
+                | Self::SemPost { .. }
+                | Self::BarrierArrive { .. }
+                | Self::OnceAbandon { .. }
+                | Self::OnceLeave { .. }
+                | Self::FutexWait { .. }
+                | Self::FutexWake { .. }
+                | Self::SendSignal { .. }
+                | Self::Cancel { .. }
+                | Self::Look
+                | Self::Yield
+                | Self::Sleep { .. }
+        )
+    }
+
     /// Whether a thread that was cancelled ends in such a wait.
     pub(crate) fn is_cancellation_point(self) -> bool {
         matches!(

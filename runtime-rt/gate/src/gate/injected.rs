@@ -59,6 +59,18 @@ impl Holds {
         self.holds.iter().map(|hold| (hold.thread, hold.lock, hold.mode))
     }
 
+    /// Whether there are any.
+    #[inline]
+    pub(crate) fn is_any(&self) -> bool {
+        !self.holds.is_empty()
+    }
+
+    /// Whether holds have ended or weakened that were not asked for yet.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        !self.dropped.is_empty() || !self.lost.is_empty()
+    }
+
     /// Holds that ended early since this was last asked.
     pub(crate) fn take_lost(&mut self) -> Vec<Lost> {
         core::mem::take(&mut self.lost)

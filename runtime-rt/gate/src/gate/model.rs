@@ -9,6 +9,7 @@
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 
+use explorer::threads::ThreadSet;
 use model::cause::Cause;
 use model::event::{Event, EventKind, Range};
 use model::ids::{ObjectId, ThreadId};
@@ -41,6 +42,10 @@ pub(crate) struct Model {
     pub(crate) threads: Vec<Thread>,
     /// By `ThreadId`: what each living thread is about to do.
     pub(crate) pending: Vec<Option<Event>>,
+    /// Living threads that can go on whatever others do, and whose pending event stays as it is.
+    pub(super) steady: ThreadSet,
+    /// The other living threads.
+    pub(super) dependent: ThreadSet,
     /// Synchronization objects.
     pub(crate) objects: Objects,
     /// Injected locks.
@@ -83,6 +88,8 @@ impl Model {
         self.open_to_outside = false;
         self.leaps = 0;
         self.revoked = 0;
+        self.steady = ThreadSet::one(ThreadId(0));
+        self.dependent = ThreadSet::EMPTY;
         self.announce();
         self.threads[0].life = Life::Alive;
         self.pending[0] = Some(event(EventKind::Start, None, None));
@@ -184,6 +191,8 @@ impl Model {
             self.revoked += u64::from(self.holds.give_up(thread, Cause::Spinning));
             self.threads[thread.index()].spinning_at = Some(self.changes_by_others(thread));
             self.threads[thread.index()].hope = hope;
+            self.steady.remove(thread);
+            self.dependent.insert(thread);
         }
     }
 
@@ -385,11 +394,18 @@ impl Model {
         entry.request = request;
         entry.object = object;
         entry.mutex = mutex;
+        let (now, before) =
+            if request.ask.is_steady() { (&mut self.steady, &mut self.dependent) } else { (&mut self.dependent, &mut self.steady) };
+        now.insert(thread);
+        before.remove(thread);
         if matches!(request.ask, Ask::WaitRelease { .. } | Ask::BarrierArrive { .. } | Ask::FutexWait { .. }) {
             entry.woken = false;
         }
         self.pending[thread.index()] = Some(self.event_of(thread));
-        if let Some(why) = self.gives_up(thread) {
+        // Without injected locks there is nothing to ask.
+        if self.holds.is_any()
+            && let Some(why) = self.gives_up(thread)
+        {
             self.let_go(thread, |holds, me| holds.give_up(me, why));
         }
     }

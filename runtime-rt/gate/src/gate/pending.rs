@@ -22,22 +22,26 @@ impl Model {
     /// Brings waits up to date and says who is enabled.
     pub(crate) fn enabled(&mut self) -> ThreadSet {
         let mut enabled = ThreadSet::EMPTY;
-        for index in 0..self.threads.len() {
-            let thread = ThreadId::new(index);
-            if self.threads[index].life != Life::Alive {
-                continue;
-            }
-            let entry = &self.threads[index];
+        self.find_enabled(&mut enabled);
+        enabled
+    }
+
+    /// The same in memory of the caller's, for each step: the processor waits where small writes are read back as large ones.
+    pub(crate) fn find_enabled(&mut self, enabled: &mut ThreadSet) {
+        *enabled = self.steady;
+        for thread in self.dependent.iter() {
+            let entry = &self.threads[thread.index()];
             if is_flexible(entry.request.ask) || entry.signals != 0 || entry.cancelled {
-                self.pending[index] = Some(self.event_of(thread));
+                self.pending[thread.index()] = Some(self.event_of(thread));
             }
             if self.is_enabled(thread) {
                 enabled.insert(thread);
             }
         }
-        match self.exiting {
-            Some(thread) if enabled.contains(thread) => ThreadSet::one(thread),
-            _ => enabled,
+        if let Some(thread) = self.exiting
+            && enabled.contains(thread)
+        {
+            *enabled = ThreadSet::one(thread);
         }
     }
 

@@ -23,21 +23,16 @@ pub(crate) fn bit(signal: i32) -> u64 {
 /// The result of a wait that ended without a cause: no number of an error.
 pub(crate) const FOR_NOTHING: i32 = -1;
 
-/// What became of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Performed {
-    /// The C library's result.
-    pub(crate) result: i32,
-    /// What happened.
-    pub(crate) event: Event,
-}
-
 impl Model {
-    /// Performs what an enabled thread is about to do.
-    pub(crate) fn perform(&mut self, thread: ThreadId, pick: &mut dyn FnMut(&Pick<'_>) -> u32) -> Performed {
-        let event = self.event_of(thread);
-        if self.is_interrupted(thread) {
-            return Performed { result: INTERRUPTED, event };
+    /// What a living thread is about to do, as [`Model::enabled`] has just found it.
+    pub(crate) fn event(&self, thread: ThreadId) -> Event {
+        self.pending[thread.index()].unwrap_or_else(|| self.event_of(thread))
+    }
+
+    /// Performs what an enabled thread is about to do ([`Model::event`]); the C library's result.
+    pub(crate) fn perform(&mut self, thread: ThreadId, event: &Event, pick: &mut dyn FnMut(&Pick<'_>) -> u32) -> i32 {
+        if let EventKind::Interrupted { .. } = event.kind {
+            return INTERRUPTED;
         }
         let Thread { request, object, mutex, .. } = self.threads[thread.index()];
         let mut in_vain = false;
@@ -122,6 +117,7 @@ impl Model {
             (Ask::Create { child }, _, _) => {
                 self.threads[child.index()].life = Life::Alive;
                 self.pending[child.index()] = Some(self.event_of(child));
+                self.steady.insert(child);
                 self.living += 1;
                 0
             }
@@ -129,6 +125,8 @@ impl Model {
                 self.holds.end_all(thread);
                 self.threads[thread.index()].life = Life::Ended;
                 self.pending[thread.index()] = None;
+                self.steady.remove(thread);
+                self.dependent.remove(thread);
                 self.living -= 1;
                 self.unjoined += 1;
                 0
@@ -168,7 +166,7 @@ impl Model {
             self.changes += 1;
             self.threads[thread.index()].own_changes += 1;
         }
-        Performed { result, event }
+        result
     }
 
     fn time_out(&mut self, thread: ThreadId) -> i32 {
@@ -308,7 +306,8 @@ mod tests {
 
     fn perform(model: &mut Model, thread: ThreadId) -> i32 {
         assert!(model.enabled().contains(thread), "{thread} is enabled");
-        model.perform(thread, &mut |_| 0).result
+        let event = model.event(thread);
+        model.perform(thread, &event, &mut |_| 0)
     }
 
     fn run(model: &mut Model, thread: ThreadId, request: Ask) -> i32 {

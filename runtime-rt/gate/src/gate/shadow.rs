@@ -119,10 +119,17 @@ impl Shadow {
         }
         let me = u16::try_from(thread.0 + 1).unwrap_or(u16::MAX) & (OTHERS - 1);
         let written = if rw.writes() { WRITTEN } else { 0 };
-        let mut shared = 0;
         let begin = usize::try_from(first).unwrap_or(0);
         let length = usize::try_from(length).unwrap_or(0);
-        for byte in block.bytes.iter_mut().skip(begin).take(length) {
+        let bytes = &mut block.bytes[begin..begin + length];
+        // Mostly there is nothing new to note, and all bytes are alike.
+        let known = bytes[0];
+        let was_here = known & (OTHERS - 1) == me || known & OTHERS != 0;
+        if was_here && known & written == written && bytes.iter().all(|byte| *byte == known) {
+            return known & SHARED != 0;
+        }
+        let mut shared = 0;
+        for byte in bytes {
             let owner = *byte & (OTHERS - 1);
             if owner == 0 {
                 *byte |= me;

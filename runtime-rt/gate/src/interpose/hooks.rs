@@ -10,7 +10,7 @@ use model::pair::{Mode, Rw};
 
 use super::export;
 use crate::engine::circle;
-use crate::engine::fiber::{Engine, running};
+use crate::engine::fiber::{Engine, Fiber, running};
 use crate::engine::signals;
 use crate::gate::ask::{Ask, Request};
 use crate::gate::compare::{WORD, compare, word};
@@ -28,42 +28,44 @@ fn rw(kind: u32) -> Rw {
 /// An access: noted, and a scheduling point when it is atomic or to memory known to be shared.
 fn access(engine: &Engine, range: Range, kind: u32, site: SiteKey, frame: usize) {
     let rw = rw(kind);
-    if rw.writes() {
-        engine.with_current(|fiber| fiber.circle.borrow_mut().progress());
-    }
     let atomic = kind & KIND_ATOMIC != 0;
     let party = Party { thread: engine.current(), site, rw, atomic };
-    point(engine, range, party, Ask::Access { range, rw, atomic }, frame);
+    engine.with_current(|fiber| {
+        if rw.writes() {
+            fiber.circle.borrow_mut().progress();
+        }
+        point(engine, fiber, range, party, Ask::Access { range, rw, atomic }, frame);
+    });
 }
 
 /// A compare-and-swap, which writes only if it finds what it expects: one that does not is no progress.
 fn compare_and_swap(engine: &Engine, range: Range, expected: u64, site: SiteKey, frame: usize) {
     let party = Party { thread: engine.current(), site, rw: Rw::Update, atomic: true };
-    point(engine, range, party, Ask::CompareAndSwap { range, expected }, frame);
-    // Nobody runs between here and the instruction.
-    if compare(range, expected) == Comparison::Equal {
-        engine.with_current(|fiber| fiber.circle.borrow_mut().progress());
-    }
+    engine.with_current(|fiber| {
+        point(engine, fiber, range, party, Ask::CompareAndSwap { range, expected }, frame);
+        // Nobody runs between here and the instruction.
+        if compare(range, expected) == Comparison::Equal {
+            fiber.circle.borrow_mut().progress();
+        }
+    });
 }
 
 /// Notes what the current thread is about to do to memory, and asks for it where others may see it.
-fn point(engine: &Engine, range: Range, party: Party, ask: Ask, frame: usize) {
+#[inline]
+fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, ask: Ask, frame: usize) {
     let Party { thread: me, site, rw, atomic } = party;
     if engine.hangs.get() {
         signals::end_hanging(engine);
     }
-    circle::pass(engine, site, frame);
-    let ordinal = engine.with_current(|fiber| {
-        fiber.last_site.set(Some(site));
-        fiber.accesses.set(fiber.accesses.get() + 1);
-        fiber.accesses.get()
-    });
+    circle::pass(engine, fiber, site, frame);
+    fiber.last_site.set(Some(site));
+    let ordinal = fiber.accesses.get() + 1;
+    fiber.accesses.set(ordinal);
     let shared = engine.shadow.borrow_mut().touch(me, range, rw);
     let wanted = engine.recorder.borrow().wants(me, ordinal);
     // A thread that goes round in a circle stops here in a replay too, whether or not it ever goes on.
-    let circle = || engine.with_current(|fiber| fiber.circle.borrow().is_found());
-    if wanted.unwrap_or(shared || atomic) || circle() {
-        circle::stand(engine, site, frame);
+    if wanted.unwrap_or(shared || atomic) || fiber.circle.borrow().is_found() {
+        circle::stand(engine, fiber, site, frame);
         engine.request(me, Request { ask, site: Some(site) });
         if rw.writes() && range.length <= WORD {
             engine.overwritten.set(word(range));
@@ -144,10 +146,6 @@ extern "C" fn gate_call(site: u64, unseen: u32, _: u64, _: u64, frame: usize) {
             signals::end_hanging(engine);
         }
         let site = SiteKey(site);
-        engine.with_current(|fiber| {
-            fiber.call_site.set(Some(site));
-            fiber.last_site.set(Some(site));
-        });
         match Unseen::from_abi(unseen) {
             Some(Unseen::State) => {
                 engine.with_current(|fiber| fiber.circle.borrow_mut().progress());
@@ -156,9 +154,13 @@ extern "C" fn gate_call(site: u64, unseen: u32, _: u64, _: u64, frame: usize) {
             Some(Unseen::Numbers) => engine.hope(Hope::Luck),
             Some(Unseen::Nothing) | None => {}
         }
-        circle::pass(engine, site, frame);
-        // The function may be one of ours, which asks without another place.
-        circle::stand(engine, site, frame);
+        engine.with_current(|fiber| {
+            fiber.call_site.set(Some(site));
+            fiber.last_site.set(Some(site));
+            circle::pass(engine, fiber, site, frame);
+            // The function may be one of ours, which asks without another place.
+            circle::stand(engine, fiber, site, frame);
+        });
     }
 }
 
@@ -178,7 +180,7 @@ extern "C" fn acquire(lock: u64, mode: u32, label: u32, activation: u64, frame: 
         }
     }
     // What it has read since the last place is in its registers now, and decides where it goes.
-    circle::stand(engine, SiteKey(lock), frame);
+    engine.with_current(|fiber| circle::stand(engine, fiber, SiteKey(lock), frame));
     engine.request(me, Request { ask: Ask::Acquire { hold }, site: None });
 }
 

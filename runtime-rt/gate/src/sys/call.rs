@@ -56,6 +56,19 @@ pub(crate) fn read(descriptor: i32, bytes: &mut [u8]) -> Result<usize, Errno> {
     unsafe { system_call(libc::SYS_read, [word(descriptor), bytes.as_mut_ptr().addr(), bytes.len(), 0, 0, 0]) }
 }
 
+/// Writes all of it, as far as the file takes it.
+pub(crate) fn write(descriptor: i32, bytes: &[u8]) {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        // SAFETY: the kernel only reads the slice.
+        let written = unsafe { system_call(libc::SYS_write, [word(descriptor), rest.as_ptr().addr(), rest.len(), 0, 0, 0]) };
+        match written.ok().and_then(|written| rest.get(written..)) {
+            Some(left) if left.len() < rest.len() => rest = left,
+            _ => return,
+        }
+    }
+}
+
 /// Reads at an offset; how many bytes there were.
 pub(crate) fn read_at(descriptor: i32, bytes: &mut [u8], offset: usize) -> Result<usize, Errno> {
     // SAFETY: the kernel writes only within the slice.

@@ -80,7 +80,9 @@ pub(crate) unsafe extern "C" fn swap(from: *mut StackPointer, to: StackPointer) 
         "pop r12",
         "pop rbx",
         "pop rbp",
-        "ret",
+        // Not `ret`: the processor would expect to return to the caller of this function.
+        "pop rcx",
+        "jmp rcx",
     )
 }
 

@@ -85,7 +85,7 @@ pub struct Progress {
 
 /// How often the target is looked at, at most.
 const SLOWEST: Duration = Duration::from_millis(50);
-/// How long a target may take to stop once asked.
+/// How long a target, or an execution's own process, may take to stop once asked, on a machine that may be busy.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs a program under the engine. `show` is called now and then.
@@ -127,8 +127,8 @@ pub struct Watched {
     begin: Instant,
     /// How much had been done at the last look that saw something move, and when that was.
     moved: (u64, Instant),
-    /// How often it was found hanging without a move in between, and where.
-    hangs: (u32, u64),
+    /// When the execution was asked to end, and how much had been done then.
+    asked: Option<(u64, Instant)>,
     timed_out: bool,
 }
 
@@ -136,7 +136,7 @@ impl Watched {
     /// Starts a program under the engine.
     pub fn start(program: &Program, setup: &Setup, limits: Limits) -> io::Result<Self> {
         let (target, begin) = (start(program, setup)?, Instant::now());
-        Ok(Self { target, limits, begin, moved: (0, begin), hangs: (0, 0), timed_out: false })
+        Ok(Self { target, limits, begin, moved: (0, begin), asked: None, timed_out: false })
     }
 
     /// What is done so far.
@@ -156,11 +156,17 @@ impl Watched {
         if moved != self.moved.0 {
             self.moved = (moved, Instant::now());
         } else if self.moved.1.elapsed() > self.limits.step {
-            let (hangs, at) = self.hangs;
-            self.hangs = (if at == moved { hangs + 1 } else { 1 }, moved);
-            let asked = self.limits.step * (self.hangs.0 - 1);
-            end_execution(target, (self.hangs.0 > 1).then_some(asked))?;
-            self.moved.1 = Instant::now();
+            match self.asked.filter(|&(at, _)| at == moved) {
+                None => {
+                    ask_to_end(target)?;
+                    self.asked = Some((moved, Instant::now()));
+                }
+                Some((_, when)) if end_execution(target, when.elapsed(), self.limits.step)? => {
+                    self.asked = None;
+                    self.moved.1 = Instant::now();
+                }
+                Some(_) => {}
+            }
         }
         if self.limits.whole.is_some_and(|whole| self.begin.elapsed() > whole) {
             self.timed_out = true;
@@ -185,29 +191,36 @@ impl Drop for Watched {
     }
 }
 
-/// Ends the execution that hangs: asks the engine to, in the execution's own child if it has one, and kills that, or the target, when
-/// asking does not help, on a machine that may be busy. A child that is killed in the middle of a hook would leave what it shares with the
-/// target half done. `asked`: how long ago it was asked, if it was.
-fn end_execution(target: &mut Target, asked: Option<Duration>) -> io::Result<()> {
-    let child = u32::try_from(target.word(Word::Child)).ok().filter(|&child| child > 0);
-    match (asked, child) {
-        (None, Some(child)) => {
+/// Asks the engine to end the execution that hangs, in the execution's own child if it has one. A child that is killed in the middle of a
+/// hook would leave what it shares with the target half done.
+fn ask_to_end(target: &mut Target) -> io::Result<()> {
+    match child(target) {
+        Some(child) => {
             target.set_word(Word::Asleep, u64::from(is_asleep(child)))?;
             interrupt(child);
-            Ok(())
         }
-        (None, None) => {
-            interrupt(target.child.id());
-            Ok(())
-        }
-        (Some(asked), _) if asked < GRACE => Ok(()),
-        (Some(_), Some(child)) => {
+        None => interrupt(target.child.id()),
+    }
+    Ok(())
+}
+
+/// Ends the execution that hangs, and was asked so long ago to end, when it is time to: its child soon, but a target without one, with which
+/// the whole exploration ends, only after another whole limit of a step. Whether it was.
+fn end_execution(target: &mut Target, asked: Duration, step: Duration) -> io::Result<bool> {
+    match child(target) {
+        Some(child) if asked > GRACE => {
             target.set_word(Word::Killed, target.word(Word::Executions))?;
             kill(child);
-            Ok(())
+            Ok(true)
         }
-        (Some(_), None) => target.child.kill(),
+        None if asked > GRACE.max(step) => target.child.kill().map(|()| true),
+        _ => Ok(false),
     }
+}
+
+/// The process of the execution, if it has one of its own.
+fn child(target: &Target) -> Option<u32> {
+    u32::try_from(target.word(Word::Child)).ok().filter(|&child| child > 0)
 }
 
 /// Whether a process sleeps in the kernel, as far as that can be told.

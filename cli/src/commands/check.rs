@@ -31,7 +31,7 @@ use crate::wording::counted;
 pub(crate) struct Arguments {
     /// The program, built with `atomfix cc` or made by `atomfix harden`
     program: PathBuf,
-    /// Choose schedules by this strategy: portfolio, dfs, delay, sleep, dpor, pairs, random, pct:D, pos, weighted, surw,
+    /// Choose schedules by this strategy: portfolio, dfs, delay, sleep, unpruned, dpor, pairs, random, pct:D, pos, weighted, surw,
     /// coverage, exitblock (also -rw, -dd, -rwdd)
     #[arg(long, value_name = "NAME", default_value = "portfolio", value_parser = |text: &str| text.parse::<Name>().map_err(|error| error.to_string()))]
     strategy: Name,

@@ -424,7 +424,7 @@ impl Campaign {
         match config.preemptions {
             Preemptions::Unlimited => Coverage::All,
             Preemptions::AtMost(bound) => match config.name {
-                Name::SleepSets => Coverage::All,
+                Name::SleepSets | Name::Unpruned => Coverage::All,
                 Name::Delays => Coverage::Delays(bound),
                 Name::Dpor if !total.found.limited => Coverage::All,
                 _ => Coverage::Preemptions(bound),

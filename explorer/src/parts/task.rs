@@ -64,7 +64,7 @@ pub enum Division {
 #[must_use]
 pub fn division(name: Name) -> Division {
     match name {
-        Name::DepthFirst | Name::Delays | Name::SleepSets | Name::Dpor | Name::Portfolio => Division::Subtrees,
+        Name::DepthFirst | Name::Delays | Name::SleepSets | Name::Unpruned | Name::Dpor | Name::Portfolio => Division::Subtrees,
         Name::Random | Name::Pct { .. } | Name::Pos | Name::Weighted | Name::Selective | Name::Coverage => Division::Blocks,
         Name::Pairs | Name::ExitBlock(_) => Division::None,
     }
@@ -97,6 +97,7 @@ pub fn first(config: &Config) -> Vec<Task> {
         (Name::DepthFirst, _) => passes(Extent::Preemptions),
         (Name::Delays, _) => passes(Extent::Delays),
         (Name::SleepSets, _) => std::vec![search(Work::Search(Extent::SleepSets), Rest::Split)],
+        (Name::Unpruned, _) => std::vec![search(Work::Search(Extent::Unpruned), Rest::Split)],
         (Name::Dpor, preemptions) => std::vec![reduction(preemptions)],
         (name, _) if division(name) == Division::Blocks => Vec::new(),
         _ => std::vec![Task::Whole],

@@ -41,6 +41,8 @@ pub enum Name {
     Delays,
     /// `sleep`: sleep sets alone.
     SleepSets,
+    /// `unpruned`: every schedule there is, depth first.
+    Unpruned,
     /// `dpor`: dynamic partial order reduction, optimal without a bound.
     Dpor,
     /// `pairs`: each conflicting pair of places in a schedule of its own.
@@ -74,6 +76,7 @@ pub const NAMES: &[&str] = &[
     "dfs",
     "delay",
     "sleep",
+    "unpruned",
     "dpor",
     "pairs",
     "random",
@@ -97,6 +100,7 @@ impl Config {
             Name::DepthFirst => Box::new(Iterative::new(self.preemptions)),
             Name::Delays => Box::new(Iterative::by_delays(self.preemptions)),
             Name::SleepSets => Box::new(DepthFirst::new(Extent::SleepSets)),
+            Name::Unpruned => Box::new(DepthFirst::new(Extent::Unpruned)),
             Name::Dpor => match self.preemptions {
                 Preemptions::AtMost(bound) => Box::new(Bounded::new(bound)),
                 Preemptions::Unlimited => Box::new(Dpor::new()),
@@ -123,7 +127,14 @@ impl Name {
     #[must_use]
     pub fn ends(self) -> bool {
         match self {
-            Self::DepthFirst | Self::Delays | Self::SleepSets | Self::Dpor | Self::Pairs | Self::ExitBlock(_) | Self::Portfolio => true,
+            Self::DepthFirst
+            | Self::Delays
+            | Self::SleepSets
+            | Self::Unpruned
+            | Self::Dpor
+            | Self::Pairs
+            | Self::ExitBlock(_)
+            | Self::Portfolio => true,
             Self::Random | Self::Pct { .. } | Self::Pos | Self::Weighted | Self::Selective | Self::Coverage => false,
         }
     }
@@ -135,6 +146,7 @@ impl fmt::Display for Name {
             Self::DepthFirst => f.write_str("dfs"),
             Self::Delays => f.write_str("delay"),
             Self::SleepSets => f.write_str("sleep"),
+            Self::Unpruned => f.write_str("unpruned"),
             Self::Dpor => f.write_str("dpor"),
             Self::Pairs => f.write_str("pairs"),
             Self::Random => f.write_str("random"),
@@ -176,6 +188,7 @@ impl FromStr for Name {
             ("dfs", "") => Ok(Self::DepthFirst),
             ("delay", "") => Ok(Self::Delays),
             ("sleep", "") => Ok(Self::SleepSets),
+            ("unpruned", "") => Ok(Self::Unpruned),
             ("dpor", "") => Ok(Self::Dpor),
             ("pairs", "") => Ok(Self::Pairs),
             ("random", "") => Ok(Self::Random),
@@ -208,6 +221,7 @@ mod tests {
             Name::DepthFirst,
             Name::Delays,
             Name::SleepSets,
+            Name::Unpruned,
             Name::Dpor,
             Name::Pairs,
             Name::Random,
@@ -232,8 +246,8 @@ mod tests {
         }
         assert_eq!(
             BadName.to_string(),
-            "no strategy has this name; there are dfs, delay, sleep, dpor, pairs, random, pct:D, pos, weighted, surw, coverage, \
-             exitblock, exitblock-rw, exitblock-dd, exitblock-rwdd, portfolio"
+            "no strategy has this name; there are dfs, delay, sleep, unpruned, dpor, pairs, random, pct:D, pos, weighted, surw, \
+             coverage, exitblock, exitblock-rw, exitblock-dd, exitblock-rwdd, portfolio"
         );
     }
 }

@@ -47,10 +47,9 @@ pub struct Pairs {
     begun: bool,
 }
 
-/// Ranks of targets, in two rows: those that go on with the second thread, then those that return to the first. In each row accesses that
-/// no target before had, by their code; other accesses; locks and other objects.
+/// Ranks of targets: accesses that no target before had, by their code; other accesses; locks and other objects. Of each, those that go on
+/// with the second thread, then those that return to the first.
 const RANKS: usize = 6;
-const ROW: usize = 3;
 
 /// Which code does what.
 type Spot = (Option<SiteKey>, KindCode);
@@ -184,10 +183,10 @@ impl Pairs {
             let new = self.spots.insert((first.place.0, second.place.0));
             let rank = match (accesses, new) {
                 (true, true) => 0,
-                (true, false) => 1,
-                (false, _) => 2,
+                (true, false) => 2,
+                (false, _) => 4,
             };
-            for (then, rank) in [(Then::Second, rank), (Then::First, rank + ROW)] {
+            for (then, rank) in [(Then::Second, rank), (Then::First, rank + 1)] {
                 self.targets[rank].push(Target { first: (first.thread, first.place), second: (second.thread, second.place), then });
             }
         }

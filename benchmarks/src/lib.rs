@@ -19,5 +19,6 @@ pub mod real;
 pub mod robust;
 pub mod scale;
 pub mod sct;
+pub mod searches;
 pub mod speed;
 pub mod table;

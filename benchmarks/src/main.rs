@@ -12,7 +12,7 @@ use benchmarks::expect::{self, Kernel};
 use benchmarks::real::outcome::Outcome;
 use benchmarks::real::{self, Environment, Length};
 use benchmarks::robust::{Earlier, Pass};
-use benchmarks::{agreement, campaign, kernel, locks, machine, robust, scale, speed, table::Table};
+use benchmarks::{agreement, campaign, kernel, locks, machine, robust, scale, searches, speed, table::Table};
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
@@ -119,7 +119,7 @@ enum Command {
     },
     #[command(flatten)]
     Suites(suites::Command),
-    /// Measure how many schedules a second are explored
+    /// Measure how many schedules a second are explored, and what partial order reduction saves
     CheckSpeed {
         /// Explore each kernel this often
         #[arg(long, default_value_t = 5)]
@@ -327,6 +327,24 @@ fn check_speed(atomfix: &Path, rounds: usize) -> Result<Vec<String>> {
             Ok(speed) => table.row([kernel.name, speed.schedules.to_string(), format!("{:.0}", speed.per_second)]),
             Err(error) => problems.push(format!("{}: {error:#}", kernel.name)),
         }
+    }
+    println!("{table}");
+    problems.extend(compare_searches(atomfix, rounds)?);
+    Ok(problems)
+}
+
+fn compare_searches(atomfix: &Path, rounds: usize) -> Result<Vec<String>> {
+    const LIMIT: Duration = Duration::from_secs(10);
+    let [dpor, sleep, unpruned] = searches::SEARCHES;
+    let mut table = Table::new(["program", "threads", dpor, sleep, unpruned, "others"]);
+    let mut problems = Vec::new();
+    for program in searches::PROGRAMS {
+        let folder = tempfile::tempdir()?;
+        let explored = searches::measure(atomfix, &program, folder.path(), rounds, LIMIT)?;
+        problems.extend(searches::problem(&program, &explored[0]));
+        let [dpor, sleep, unpruned] = explored.each_ref().map(searches::cell);
+        let others = program.others.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds} s"));
+        table.row([program.name.to_owned(), program.threads.to_string(), dpor, sleep, unpruned, others]);
     }
     print!("{table}");
     Ok(problems)

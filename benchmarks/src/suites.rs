@@ -7,7 +7,8 @@ use anyhow::{Result, bail};
 use benchmarks::counts::measure;
 use benchmarks::counts::suite::Suite;
 use benchmarks::sct::catalog::{self, Program};
-use benchmarks::sct::{harden, search, throughput};
+use benchmarks::sct::results::Results;
+use benchmarks::sct::{harden, report, search, throughput};
 use benchmarks::table::Table;
 use clap::{Args, Subcommand};
 
@@ -26,6 +27,12 @@ pub(crate) enum Command {
         /// Strategies to compare; the first is judged
         #[arg(long, value_delimiter = ',', default_value = "portfolio,dfs,dpor,pairs,pos,pct:3,random,weighted,surw")]
         strategies: Vec<String>,
+        /// Give up a strategy on a program after so many trials in a row that found nothing
+        #[arg(long, default_value_t = 5)]
+        misses: u32,
+        /// Keep trials in this file, and make only those that are not in it
+        #[arg(long, value_name = "FILE")]
+        results: Option<PathBuf>,
     },
     /// Harden SCTBench's programs and explore both builds
     SctHarden {
@@ -96,12 +103,11 @@ fn part(text: &str) -> Result<Part, String> {
 /// What was not as it should be.
 pub(crate) fn run(atomfix: &Path, command: &Command) -> Result<Vec<String>> {
     match command {
-        Command::Sct { chosen, trials, seconds, strategies } => {
-            let settings = search::Settings { trials: *trials, limit: Duration::from_secs(*seconds), strategies: strategies.clone() };
-            let programs = programs(chosen)?.into_iter();
-            let rows: Vec<_> = programs.map(|program| shown(search::search(atomfix, &chosen.dir, program, &settings))).collect();
-            println!("{}\n{}\n{}", search::table(&rows, &settings), search::correct(&rows), search::summary(&rows, &settings));
-            Ok(search::problems(&rows))
+        Command::Sct { chosen, trials, seconds, strategies, misses, results } => {
+            let limit = Duration::from_secs(*seconds);
+            let settings = search::Settings { trials: *trials, limit, misses: *misses, strategies: strategies.clone() };
+            let results = results.as_ref().map_or_else(|| Ok(Results::default()), |file| Results::open(file, atomfix))?;
+            find(atomfix, chosen, &settings, results)
         }
         Command::SctHarden { chosen, seconds } => {
             let mut rows = Vec::new();
@@ -128,11 +134,22 @@ fn programs(chosen: &Chosen) -> Result<Vec<Program>> {
     catalog::programs(&chosen.names)
 }
 
-/// Says how far the search is, as it takes long.
-fn shown(row: search::Row) -> search::Row {
-    let first = row.trials.as_ref().ok().and_then(|trials| trials.first()).map(|trials| search::cell(trials));
-    eprintln!("{}: {}", row.program.name, first.unwrap_or_else(|| "not run".to_owned()));
-    row
+/// Searches program by program, and prints a row as soon as it is there, as all take long.
+fn find(atomfix: &Path, chosen: &Chosen, settings: &search::Settings, mut results: Results) -> Result<Vec<String>> {
+    let mut rows = Vec::new();
+    println!("{}", report::head(settings));
+    for program in programs(chosen)? {
+        let row = search::search(atomfix, &chosen.dir, program, settings, &mut results);
+        if let Some(line) = report::line(&row, settings) {
+            println!("{line}");
+        }
+        rows.push(row);
+    }
+    println!("\n{}\n{}", report::correct(&rows), report::summary(&rows, settings));
+    if results.builds() > 1 {
+        println!("the trials were made by {} builds of atomfix", results.builds());
+    }
+    Ok(report::problems(&rows))
 }
 
 fn speed(atomfix: &Path, chosen: &Chosen, schedules: u64) -> Result<Vec<String>> {

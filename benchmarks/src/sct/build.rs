@@ -75,7 +75,7 @@ pub fn build(atomfix: &Path, checkout: &Path, program: &Program, folder: &Path) 
         objects.push("entry.o".to_owned());
     }
     let libraries = program.libraries.iter().map(|library| format!("-l{library}"));
-    let link = Child::new(atomfix, LIMIT).within(folder).arg("c++").arg("-pthread").args(&objects).args(["-o", "app"]);
+    let link = Child::new(atomfix, LIMIT).within(folder).arg("c++").arg("-pthread").args(&program.link).args(&objects).args(["-o", "app"]);
     link.args(libraries).run()?.succeeded()?;
     for file in &program.data {
         let name = Path::new(file).file_name().context("a file has a name")?;

@@ -23,6 +23,9 @@ pub struct Program {
     /// Libraries to link.
     #[serde(default)]
     pub libraries: Vec<String>,
+    /// What else the linker is told: programs that keep pointers in 32 bits are not position-independent.
+    #[serde(default)]
+    pub link: Vec<String>,
     /// Definitions for m4, which the sources go through first.
     #[serde(default)]
     pub macros: Option<String>,

@@ -7,5 +7,7 @@
 pub mod build;
 pub mod catalog;
 pub mod harden;
+pub mod report;
+pub mod results;
 pub mod search;
 pub mod throughput;

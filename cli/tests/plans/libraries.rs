@@ -1,5 +1,5 @@
 //! Libraries that a hardened program opens while it runs: their waits are seen, although nothing that was linked makes such calls and
-//! the user asked for no exports.
+//! the user asked for no exports, or hides or versions what there is.
 
 use std::fs;
 use std::process::Command;
@@ -45,6 +45,8 @@ fn check(arguments: &[&str]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::write(folder.path().join("library.c"), LIBRARY).expect("a writable folder");
     fs::write(folder.path().join("hidden.map"), "/* nothing */ { local: *; };\n").expect("a writable folder");
+    fs::write(folder.path().join("listed.map"), "{ global: main; local: *; };\n").expect("a writable folder");
+    fs::write(folder.path().join("named.map"), "FIRST { global: main; local: *; };\nSECOND {} FIRST;\n").expect("a writable folder");
     let mut clang = Command::new("clang-22");
     clang.current_dir(folder.path()).args(["-shared", "-fPIC", "library.c", "-o", "library.so"]);
     assert!(clang.status().expect("clang-22 starts").success());
@@ -74,5 +76,12 @@ fn a_library_opened_at_run_time_waits_without_the_callers_locks() {
 fn so_it_does_when_the_user_hides_symbols() {
     check(&["-Wl,--exclude-libs,ALL"]);
     check(&["-Wl,--version-script,hidden.map"]);
+    check(&["-Wl,--version-script,listed.map"]);
     check(&["-fuse-ld=lld", "-Wl,--exclude-libs,ALL", "-Wl,--version-script=hidden.map"]);
+}
+
+#[test]
+fn so_it_does_when_the_user_gives_symbols_versions() {
+    check(&["-Wl,--version-script,named.map"]);
+    check(&["-fuse-ld=lld", "-Wl,--version-script=named.map"]);
 }

@@ -54,10 +54,11 @@ pub fn relink(capture: &Capture, relink: &Relink) -> Result<(), CaptureError> {
     let program = temporary.path().join("program");
     let runtime = runtime(&relink.archives, temporary.path())?;
     let mut line = arguments(capture, replaced, &added(relink, &extra, &runtime));
-    version_script::open_up(&mut line, capture, &runtime.interposed(), temporary.path())?;
+    let versioned = version_script::open_up(&mut line, capture, &runtime.interposed(), temporary.path())?;
     let mut linker = Command::new(&capture.record.linker);
     linker.current_dir(&capture.record.folder).args(line).arg("-o").arg(&program);
     command::run(&mut linker, &capture.record.linker.display().to_string(), &relink.out.display().to_string())?;
+    version_script::unversion(&program, &versioned)?;
     if let Some(hardened) = &relink.hardened {
         record(capture, hardened, &program)?;
     }

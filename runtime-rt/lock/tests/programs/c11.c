@@ -25,7 +25,7 @@ static int taker(void *unused) {
   (void)unused;
   FRAME;
   ACQUIRE(2, X, 4);
-  raise_flag(&held);
+  raise_number(&held);
   mtx_lock(&other);
   mtx_unlock(&other);
   RELEASE(2, 4);
@@ -50,8 +50,7 @@ int main(void) {
   CHECK(is_free(1, X));
   mtx_lock(&other);
   CHECK(thrd_create(&thread, taker, 0) == thrd_success);
-  await(&held);
-  doze(20);
+  await_asleep(&held);
   ACQUIRE(2, X, 1);
   mtx_unlock(&other);
   RELEASE(2, 1);

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
@@ -66,6 +67,23 @@ static inline void await(volatile int *flag) {
 }
 
 static inline void raise_flag(volatile int *flag) { __atomic_store_n(flag, 1, __ATOMIC_RELEASE); }
+
+// Raises a flag in such a way that it can be awaited that this thread waits for something.
+static inline void raise_number(volatile int *flag) { __atomic_store_n(flag, (int)syscall(SYS_gettid), __ATOMIC_RELEASE); }
+
+// Waits for such a flag, and until that thread is asleep, however long it takes to get there on a crowded machine.
+static inline void await_asleep(volatile int *flag) {
+  await(flag);
+  char path[64], text[256];
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", *flag);
+  for (const char *state = 0; !state || state[2] != 'S'; doze(1)) {
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = read(file, text, sizeof text - 1);
+    CHECK(length > 0 && !close(file));
+    text[length] = 0;
+    state = strrchr(text, ')');
+  }
+}
 
 static inline pthread_t start(void *(*body)(void *), void *argument) {
   pthread_t thread;

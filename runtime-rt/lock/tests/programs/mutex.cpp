@@ -1,6 +1,6 @@
-// std::mutex, std::timed_mutex, std::shared_mutex and std::recursive_mutex in cycles with injected locks: each is broken once, at an inspection
-// or, should the other thread be late, before it waits.
-// stats: cycle|program-lock=4
+// std::mutex, std::timed_mutex, std::shared_mutex and std::recursive_mutex in cycles with injected locks: each is broken once, at an
+// inspection.
+// stats: cycle=4
 // options: inspect_ms=20
 #include <mutex>
 #include <shared_mutex>
@@ -14,12 +14,11 @@ template <typename Mutex> static void cycle(int n) {
   std::thread thread([n] {
     FRAME;
     ACQUIRE(n, X, 2);
-    raise_flag(&held);
+    raise_number(&held);
     std::lock_guard<Mutex> guard(mutex);
     RELEASE(n, 2);
   });
-  await(&held);
-  doze(20);
+  await_asleep(&held);
   ACQUIRE(n, X, 1);
   mutex.unlock();
   RELEASE(n, 1);

@@ -8,7 +8,7 @@ static volatile int held;
 static void *body(void *unused) {
   FRAME;
   ACQUIRE(0, X, 2);
-  raise_flag(&held);
+  raise_number(&held);
   pthread_mutex_lock(&mutex);
   RELEASE(0, 2);
   pthread_mutex_unlock(&mutex);
@@ -18,8 +18,7 @@ int main(void) {
   FRAME;
   pthread_mutex_lock(&mutex);
   pthread_t thread = start(body, 0);
-  await(&held);
-  doze(20);
+  await_asleep(&held);
   ACQUIRE(0, X, 1);
   pthread_mutex_unlock(&mutex);
   RELEASE(0, 1);

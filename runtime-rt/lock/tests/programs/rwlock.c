@@ -8,7 +8,7 @@ static volatile int held;
 static void *body(void *unused) {
   FRAME;
   ACQUIRE(0, X, 2);
-  raise_flag(&held);
+  raise_number(&held);
   pthread_rwlock_wrlock(&rwlock);
   RELEASE(0, 2);
   pthread_rwlock_unlock(&rwlock);
@@ -20,8 +20,7 @@ int main(void) {
   RELEASE(1, 9);
   pthread_rwlock_rdlock(&rwlock);
   pthread_t thread = start(body, 0);
-  await(&held);
-  doze(20);
+  await_asleep(&held);
   ACQUIRE(0, X, 1);
   pthread_rwlock_unlock(&rwlock);
   RELEASE(0, 1);

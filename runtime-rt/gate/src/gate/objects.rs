@@ -57,6 +57,11 @@ impl Objects {
         id
     }
 
+    /// Whether the object at this address was used in this execution.
+    pub(crate) fn knows(&self, range: Range) -> bool {
+        self.index.get(range.address).is_some()
+    }
+
     /// Makes the object at this address anew: it was initialized, or destroyed and its memory used again.
     pub(crate) fn replace(&mut self, range: Range, state: State) -> ObjectId {
         let id = self.at(range, || State::Semaphore(0));

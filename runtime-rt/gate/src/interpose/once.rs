@@ -57,7 +57,12 @@ pub(super) fn enter(engine: &Engine, once: *mut Once, routine: Routine) {
     let mark = Cell::new(0_usize);
     let frame = mark.as_ptr().expose_provenance();
     leave_abandoned(engine, frame);
-    if engine.point_at(site, Ask::OnceEnter { once: range, done: peek(once, 0) == DONE }) != 0 {
+    let done = peek(once, 0) == DONE;
+    if done && !engine.model.borrow().objects.knows(range) {
+        // What was done before the execution began is done for good, as what a thread's end needs of the C compiler's library.
+        return;
+    }
+    if engine.point_at(site, Ask::OnceEnter { once: range, done }) != 0 {
         mark.set(MARK ^ frame);
         engine.with_current(|fiber| fiber.once.borrow_mut().push(Running { frame, once: range }));
         routine();

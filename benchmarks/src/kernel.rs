@@ -346,6 +346,7 @@ mod tests {
             schedules_per_second: 100.0,
             estimate: None,
             outcomes: Vec::new(),
+            reads_from: None,
             interleaved: Vec::new(),
             notes: Vec::new(),
         }

@@ -115,6 +115,7 @@ pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'
         #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
         schedules_per_second: if seconds > 0.0 { counts.schedules as f64 / seconds } else { 0.0 },
         outcomes: explored.found.outcomes.clone(),
+        reads_from: explored.found.reads_from,
         interleaved: explored.found.interleaved.iter().map(|found| kept::sentence(found, sources)).collect(),
         notes: notes(explored, task, sources),
     };

@@ -141,6 +141,7 @@ mod tests {
             failures: failures.iter().map(failure).collect(),
             estimate: None,
             outcomes: Vec::new(),
+            reads_from: None,
             interleaved: Vec::new(),
             seconds: 0.5,
             schedules_per_second: 84.0,

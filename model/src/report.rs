@@ -68,6 +68,9 @@ pub struct CheckResult {
     /// How executions that did not fail ended, when that was asked for.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub outcomes: Vec<Outcome>,
+    /// How many classes of schedules differ in what reads read from, when that was asked for.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub reads_from: Option<u64>,
     /// Pairs that the plan keeps and that some execution interleaved, when that was asked for, as sentences.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub interleaved: Vec<String>,
@@ -359,6 +362,7 @@ mod tests {
             failures: alloc::vec![failure],
             estimate: Some(Estimate::Schedules(90)),
             outcomes: Vec::new(),
+            reads_from: None,
             interleaved: Vec::new(),
             seconds: 0.5,
             schedules_per_second: 84.0,

@@ -71,6 +71,9 @@ pub(crate) struct Arguments {
     /// List how passing executions ended, by what they printed
     #[arg(long)]
     outcomes: bool,
+    /// Count the classes of schedules that differ in which write each read reads from
+    #[arg(long, conflicts_with_all = ["jobs", "checkpoint", "merge"])]
+    reads_from: bool,
     /// Look whether any schedule interleaves a pair that the plan in a hardened program keeps
     #[arg(long)]
     kept: bool,
@@ -156,6 +159,7 @@ fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sou
         end,
         races: arguments.races,
         outcomes: arguments.outcomes || company == Company::Another,
+        reads_from: arguments.reads_from,
         spurious: arguments.spurious,
         debug: None,
         kept: if arguments.kept { kept_pairs(subject)? } else { Pairs::new() },
@@ -247,6 +251,9 @@ fn show(arguments: &Arguments, result: &CheckResult, explored: &Explored, source
         for outcome in &result.outcomes {
             println!("  outcome: {} of {} schedules printed {:?}", outcome.count, result.schedules, outcome.text);
         }
+    }
+    if let Some(classes) = result.reads_from {
+        println!("  {} by what each read reads from", counted(classes, "class"));
     }
     if result.failures.is_empty() {
         println!("  no failure found");

@@ -28,6 +28,22 @@ pub trait Change {
     fn pick(&mut self, inner: &mut dyn Strategy, pick: &Pick<'_>) -> u32 {
         inner.pick(pick)
     }
+
+    /// As [`Strategy::executed`].
+    #[inline]
+    fn executed(&mut self, inner: &mut dyn Strategy, step: &Step) {
+        inner.executed(step);
+    }
+
+    /// As [`Strategy::end`].
+    fn end(&mut self, inner: &mut dyn Strategy, ending: &Ending<'_>) {
+        inner.end(ending);
+    }
+
+    /// As [`Strategy::reads_from`].
+    fn reads_from(&self, inner: &dyn Strategy) -> Option<u64> {
+        inner.reads_from()
+    }
 }
 
 /// A strategy, changed.
@@ -64,7 +80,7 @@ impl<'a, S: DerefMut<Target = dyn Strategy + 'a>, C: Change> Strategy for Around
 
     #[inline]
     fn executed(&mut self, step: &Step) {
-        self.inner.executed(step);
+        self.change.executed(&mut *self.inner, step);
     }
 
     fn released(&mut self, thread: ThreadId, lock: u64, left: Option<Mode>) {
@@ -76,7 +92,7 @@ impl<'a, S: DerefMut<Target = dyn Strategy + 'a>, C: Change> Strategy for Around
     }
 
     fn end(&mut self, ending: &Ending<'_>) {
-        self.inner.end(ending);
+        self.change.end(&mut *self.inner, ending);
     }
 
     fn learnt(&mut self) -> bool {
@@ -101,6 +117,10 @@ impl<'a, S: DerefMut<Target = dyn Strategy + 'a>, C: Change> Strategy for Around
 
     fn sketch(&self) -> Vec<Class> {
         self.inner.sketch()
+    }
+
+    fn reads_from(&self) -> Option<u64> {
+        self.change.reads_from(&*self.inner)
     }
 
     fn is_limited(&self) -> bool {

@@ -43,6 +43,7 @@ pub mod portfolio;
 pub mod pos;
 pub mod prefix;
 pub mod random;
+pub mod reads_from;
 pub mod replay;
 pub mod sampler;
 pub mod selective;
@@ -252,6 +253,11 @@ pub trait Strategy {
     /// Of a sampler: some of the classes of schedules that it has seen.
     fn sketch(&self) -> Vec<Class> {
         Vec::new()
+    }
+
+    /// How many classes of executions it has seen that differ in what reads read from, when it was to count them.
+    fn reads_from(&self) -> Option<u64> {
+        None
     }
 
     /// Whether a bound has kept anything out so far.

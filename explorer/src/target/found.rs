@@ -19,6 +19,7 @@
 //! divergence step 3: ...
 //! shared 7ffff7d0+4
 //! limited yes
+//! reads-from 5
 //! class 5d0c0f5e0b7a1c22 once
 //! left
 //! t0 create - 1 - -
@@ -114,6 +115,8 @@ pub struct Found {
     pub remarks: Vec<String>,
     /// All memory that was found shared, or was known to be.
     pub shared: Vec<Range>,
+    /// How many classes of executions differ in what reads read from, when that was asked for.
+    pub reads_from: Option<u64>,
     /// Whether a bound has kept anything out.
     pub limited: bool,
     /// Of a block of samples: some of the classes of schedules that it has seen.
@@ -272,6 +275,9 @@ impl Found {
         for range in &self.shared {
             let _ = writeln!(text, "shared {}", range_text(*range));
         }
+        if let Some(classes) = self.reads_from {
+            let _ = writeln!(text, "reads-from {classes}");
+        }
         if self.limited {
             text.push_str("limited yes\n");
         }
@@ -376,6 +382,7 @@ impl Found {
                 let seen = if seen == "once" { Seen::Once } else { Seen::Again };
                 self.classes.push(Class { key: u64::from_str_radix(key, 16).ok()?, seen });
             }
+            "reads-from" => self.reads_from = Some(value.parse().ok()?),
             "limited" => self.limited = value == "yes",
             "left" => self.left.push(Subtree::read(lines)?),
             "divergence" => self.divergence = Some(unescape(value)),

@@ -111,6 +111,8 @@ pub struct Setup {
     pub spurious: bool,
     /// Whether the ways in which executions end are told apart by what they print.
     pub outcomes: bool,
+    /// Whether classes of executions are counted that differ in what reads read from.
+    pub reads_from: bool,
     /// Pairs of which it is reported if an execution interleaves them; that is no failure.
     pub kept: Pairs,
     /// Memory that is known to be shared from the start.
@@ -137,6 +139,7 @@ impl Setup {
             end: End::Strategy,
             races: false,
             outcomes: false,
+            reads_from: false,
             spurious: false,
             kept: Pairs::new(),
             shared: Vec::new(),
@@ -168,7 +171,8 @@ impl Setup {
         if let Some(Debug { stop, habits, threads }) = self.debug {
             let _ = writeln!(text, "debug {stop} {habits} {threads}");
         }
-        for (asked, key) in [(self.races, "races"), (self.outcomes, "outcomes"), (self.spurious, "spurious")] {
+        let wishes = [(self.races, "races"), (self.outcomes, "outcomes"), (self.reads_from, "reads-from"), (self.spurious, "spurious")];
+        for (asked, key) in wishes {
             if asked {
                 let _ = writeln!(text, "{key} yes");
             }
@@ -216,6 +220,7 @@ impl Setup {
                 }
                 "races" => setup.races = value == "yes",
                 "outcomes" => setup.outcomes = value == "yes",
+                "reads-from" => setup.reads_from = value == "yes",
                 "spurious" => setup.spurious = value == "yes",
                 "kept" => {
                     let (pair, atomicity) = read_kept(value)?;
@@ -265,6 +270,7 @@ mod tests {
                 end,
                 races: executions.is_some(),
                 outcomes: executions.is_none(),
+                reads_from: executions.is_none(),
                 spurious: executions.is_some(),
                 debug: executions.map(|_| Debug { stop: 3, habits: 2, threads: 4 }),
                 kept: Pairs::from([((SiteKey(1), SiteKey(2)), Atomicity::Read), ((SiteKey(1), SiteKey(3)), Atomicity::Exclusive)]),

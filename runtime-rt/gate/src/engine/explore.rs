@@ -11,6 +11,7 @@ use explorer::minimize::minimize;
 use explorer::races::Races;
 use explorer::strategy::budget::Budget;
 use explorer::strategy::prefix::{Prefix, critical};
+use explorer::strategy::reads_from::ReadsFrom;
 use explorer::strategy::replay::{Discipline, Expected, Replay, What};
 use explorer::strategy::{Ending, Outcome, Strategy};
 use explorer::target::found::{ENDS, FoundFailure, Interleaved, TakenStep, class_text, minimized_text, range_text};
@@ -39,6 +40,7 @@ pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
     let mut endings = Endings::default();
     let mut interleaved = BTreeSet::new();
     *engine.races.borrow_mut() = setup.races.then(Races::default);
+    engine.tells_all.set(setup.reads_from);
     engine.model.borrow_mut().spurious = if setup.spurious { Spurious::Possible } else { Spurious::Never };
     engine.shadow.borrow_mut().share(&setup.shared);
     engine.habits.know(&setup.shared);
@@ -79,6 +81,11 @@ fn begin_driver(engine: &Engine, setup: &Setup) -> InUse {
 }
 
 fn build(engine: &Engine, setup: &Setup) -> Box<dyn Strategy> {
+    let strategy = plain(engine, setup);
+    if setup.reads_from { Box::new(ReadsFrom::new(strategy)) } else { strategy }
+}
+
+fn plain(engine: &Engine, setup: &Setup) -> Box<dyn Strategy> {
     match &setup.replay {
         Some(steps) => {
             engine.recorder.borrow_mut().points = (setup.sequel == Sequel::Nothing).then(|| points(steps));
@@ -293,6 +300,9 @@ fn conclude(strategy: &dyn Strategy, classes: &Classes) {
         let _ = writeln!(text, "count {index} {}", class.count);
     }
     let _ = writeln!(text, "coverage {}", strategy.coverage());
+    if let Some(classes) = strategy.reads_from() {
+        let _ = writeln!(text, "reads-from {classes}");
+    }
     if let Some(divergence) = strategy.divergence() {
         let what = |what: Option<What>| {
             what.map_or_else(

@@ -210,6 +210,8 @@ pub(crate) struct Engine {
     pub(crate) overwritten: Cell<Option<u64>>,
     /// After how many steps a debugger is told to stop.
     pub(crate) stop_at: Cell<Option<u64>>,
+    /// Whether steps without a choice are told to the strategy too.
+    pub(crate) tells_all: Cell<bool>,
     /// Whether the process was asked to end the execution while a hook was at work, which then does so at its next beginning.
     pub(crate) hangs: Cell<bool>,
     /// Why the fiber that ran last stopped, if not at a point.
@@ -269,6 +271,7 @@ impl Engine {
             rounds: Rounds::default(),
             overwritten: Cell::default(),
             restorer: Restorer::default(),
+            tells_all: Cell::new(false),
             hangs: Cell::new(false),
             stop: RefCell::default(),
             entropy: Cell::new(0),
@@ -410,7 +413,8 @@ impl Engine {
                     control::note(Note::Luck);
                 }
             }
-            if model.is_last() && circle.is_none() && may_be_silent(request.ask) && model.enabled().contains(me) {
+            let silent = !self.tells_all.get() && may_be_silent(request.ask);
+            if silent && model.is_last() && circle.is_none() && model.enabled().contains(me) {
                 // Nobody else lives, or could have come later: no choice, nothing for a schedule to say.
                 let event = model.event(me);
                 let result = model.perform(me, &event, &mut |_| 0);

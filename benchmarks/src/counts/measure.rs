@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use model::report::{CheckResult, FailureKind, Report};
 
-use super::suite::{Count, Suite};
+use super::suite::{Count, Suite, Unit};
 use crate::child::Child;
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -19,6 +19,8 @@ pub struct Explored {
     pub executions: u64,
     /// Those in which a thread waits for ever, as where an assumption does not hold.
     pub blocked: u64,
+    /// Classes of both that differ in what reads read from, where these are to be counted.
+    pub classes: Option<u64>,
     /// Those that were begun in vain, because others cover them.
     pub abandoned: u64,
     /// Whether all were explored.
@@ -52,7 +54,8 @@ pub fn explore(atomfix: &Path, checkout: &Path, suite: Suite, count: &Count, str
     let seconds = limit.as_secs().max(1).to_string();
     let check = || {
         let check = Child::new(atomfix, limit + LIMIT).within(folder.path());
-        check.args(["check", "./app", "--strategy", strategy, "--timeout", &seconds, "--json", "app.json"]).run()
+        let check = check.args(["check", "./app", "--strategy", strategy, "--timeout", &seconds, "--json", "app.json"]);
+        check.args((count.unit == Unit::ReadsFrom).then_some("--reads-from")).run()
     };
     // The first one builds what is explored.
     check()?;
@@ -69,47 +72,84 @@ fn explored(result: &CheckResult, wall: Duration) -> Explored {
     Explored {
         executions: result.schedules - blocked,
         blocked,
+        classes: result.reads_from,
         abandoned: result.abandoned,
         complete: result.complete,
         seconds: wall.as_secs_f64(),
     }
 }
 
+impl Explored {
+    /// How many there are of a unit.
+    #[must_use]
+    pub fn count(&self, unit: Unit) -> Option<u64> {
+        match unit {
+            Unit::Ended => Some(self.executions),
+            Unit::Executions => Some(self.executions + self.blocked),
+            Unit::ReadsFrom => self.classes,
+        }
+    }
+}
+
+/// How a count compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is the published one.
+    Equal,
+    /// It is the one that a given reason explains.
+    Explained,
+    /// It is neither.
+    Differs,
+}
+
+/// Judges what was found.
+#[must_use]
+pub fn verdict(count: &Count, explored: &Explored) -> Verdict {
+    let ours = explored.count(count.unit).filter(|_| explored.complete);
+    match &count.differs {
+        _ if ours == Some(count.published) => Verdict::Equal,
+        Some(difference) if ours == difference.ours => Verdict::Explained,
+        _ => Verdict::Differs,
+    }
+}
+
 /// The head of a table in Markdown.
-pub const HEAD: &str = "| program | published | dpor | blocked | seconds | |\n|---|---|---|---|---|---|";
+pub const HEAD: &str = "| program | published | ours | executions | blocked | seconds | |\n|---|---|---|---|---|---|---|";
 
 /// A row of it.
 #[must_use]
 pub fn row((count, explored): &Row) -> String {
-    let (name, published) = (count.name(), count.executions);
+    let (name, published) = (count.name(), count.published);
     match explored {
         Ok(found) => {
-            let explained = count.differs.as_ref().map_or_else(|| "DIFFERS".to_owned(), |why| format!("explained: {why}"));
-            let verdict = if agrees(count, found) { "equal".to_owned() } else { explained };
-            format!("| {name} | {published} | {} | {} | {:.2} | {verdict} |", found.executions, found.blocked, found.seconds)
+            let word = match (verdict(count, found), &count.differs) {
+                (Verdict::Equal, _) => "equal".to_owned(),
+                (Verdict::Explained, Some(difference)) => format!("explained: {}", difference.reason),
+                _ => "DIFFERS".to_owned(),
+            };
+            let ours = found.count(count.unit).filter(|_| found.complete).map_or_else(|| "unfinished".to_owned(), |ours| ours.to_string());
+            format!("| {name} | {published} | {ours} | {} | {} | {:.2} | {word} |", found.executions, found.blocked, found.seconds)
         }
-        Err(error) => format!("| {name} | {published} | - | - | - | {} |", format!("{error:#}").replace('\n', " ")),
+        Err(error) => format!("| {name} | {published} | - | - | - | - | {} |", format!("{error:#}").replace('\n', " ")),
     }
-}
-
-fn agrees(count: &Count, explored: &Explored) -> bool {
-    explored.complete && explored.executions == count.executions
 }
 
 /// How many counts are equal, explained and different, and how many programs agree in all their counts.
 #[must_use]
 pub fn summary(rows: &[Row]) -> String {
-    let agree = |(count, explored): &Row| explored.as_ref().is_ok_and(|explored| agrees(count, explored));
+    let verdict = |(count, explored): &Row| explored.as_ref().map_or(Verdict::Differs, |explored| verdict(count, explored));
+    let of = |wanted| rows.iter().filter(|row| verdict(row) == wanted).count();
     let mut programs = std::collections::BTreeMap::<&str, bool>::new();
     for row in rows {
-        *programs.entry(&row.0.path).or_insert(true) &= agree(row);
+        *programs.entry(&row.0.path).or_insert(true) &= verdict(row) == Verdict::Equal;
     }
-    let equal = programs.values().filter(|&&equal| equal).count();
-    let (counts, all) = (rows.iter().filter(|row| agree(row)).count(), rows.len());
-    let explained = rows.iter().filter(|row| !agree(row) && row.1.is_ok() && row.0.differs.is_some()).count();
+    let agree = programs.values().filter(|&&agrees| agrees).count();
     format!(
-        "{counts} of {all} counts are equal, {explained} differ for a reason given, {} otherwise; {equal} of {} programs agree in all",
-        all - counts - explained,
+        "{} of {} counts are equal, {} differ for a reason given, {} otherwise; {agree} of {} programs agree in all",
+        of(Verdict::Equal),
+        rows.len(),
+        of(Verdict::Explained),
+        of(Verdict::Differs),
         programs.len()
     )
 }
@@ -119,8 +159,37 @@ pub fn summary(rows: &[Row]) -> String {
 pub fn problems(rows: &[Row]) -> Vec<String> {
     let problem = |(count, explored): &Row| match explored {
         Err(error) => Some(format!("{}: {error:#}", count.name())),
-        Ok(found) if agrees(count, found) || count.differs.is_some() => None,
-        Ok(found) => Some(format!("{}: {} executions, not {}", count.name(), found.executions, count.executions)),
+        Ok(found) if verdict(count, found) != Verdict::Differs => None,
+        Ok(found) => Some(format!("{}: {:?}, not {}", count.name(), found.count(count.unit), count.published)),
     };
     rows.iter().filter_map(problem).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counts::suite::Difference;
+
+    #[test]
+    fn a_count_is_equal_or_the_one_that_is_explained() {
+        let found = |complete| Explored { executions: 6, blocked: 2, classes: Some(3), abandoned: 0, complete, seconds: 0.1 };
+        let count = |published, unit, ours: Option<Option<u64>>| {
+            let differs = ours.map(|ours| Difference { ours, reason: "because".to_owned() });
+            Count { published, unit, path: "a.c".to_owned(), flags: Vec::new(), differs }
+        };
+        for (count, complete, expected) in [
+            (count(6, Unit::Ended, None), true, Verdict::Equal),
+            (count(8, Unit::Executions, None), true, Verdict::Equal),
+            (count(3, Unit::ReadsFrom, None), true, Verdict::Equal),
+            (count(6, Unit::Ended, None), false, Verdict::Differs),
+            (count(5, Unit::Ended, None), true, Verdict::Differs),
+            (count(5, Unit::Ended, Some(Some(6))), true, Verdict::Explained),
+            (count(5, Unit::Ended, Some(Some(7))), true, Verdict::Differs),
+            (count(5, Unit::Ended, Some(None)), true, Verdict::Differs),
+            (count(5, Unit::Ended, Some(None)), false, Verdict::Explained),
+            (count(6, Unit::Ended, Some(Some(7))), true, Verdict::Equal),
+        ] {
+            assert_eq!(verdict(&count, &found(complete)), expected, "{count:?}");
+        }
+    }
 }

@@ -64,7 +64,7 @@ pub fn pieces(len: usize) -> impl Iterator<Item = Range<usize>> {
 #[derive(Clone, Debug)]
 pub struct Reach<'a> {
     calls: &'a Calls,
-    /// By component of the call graph.
+    /// By component of the call graph; empty as long as nothing does anything.
     blocks: Vec<Block>,
 }
 
@@ -72,19 +72,20 @@ impl<'a> Reach<'a> {
     /// Nothing yet.
     #[must_use]
     pub fn new(calls: &'a Calls) -> Self {
-        Self { calls, blocks: vec![Block::default(); calls.components().len()] }
+        Self { calls, blocks: Vec::new() }
     }
 
     /// `function` does it.
     pub fn add(&mut self, function: FunctionId, slot: Slot) {
         let (word, bit) = Block::bit(slot);
+        self.blocks.resize(self.calls.components().len(), Block::default());
         self.blocks[self.calls.component_of(function).index()].0[word] |= bit;
     }
 
     /// Passes on to callers what callees do.
     pub fn close(&mut self) {
         // Components are listed with callees before callers.
-        for component in self.calls.component_ids() {
+        for component in self.calls.component_ids().take(self.blocks.len()) {
             let mut block = self.blocks[component.index()];
             for callee in self.calls.component_callees(component) {
                 block.unite(&self.blocks[callee.index()]);
@@ -97,14 +98,14 @@ impl<'a> Reach<'a> {
     #[must_use]
     pub fn has(&self, function: FunctionId, slot: Slot) -> bool {
         let (word, bit) = Block::bit(slot);
-        self.blocks[self.calls.component_of(function).index()].0[word] & bit != 0
+        self.blocks.get(self.calls.component_of(function).index()).is_some_and(|block| block.0[word] & bit != 0)
     }
 
     /// What any of `functions` may do among `slots`, by place in the piece.
     fn block(&self, functions: &[FunctionId], slots: &Range<usize>) -> Block {
         let mut block = Block::default();
         for &function in functions {
-            block.unite(&self.blocks[self.calls.component_of(function).index()]);
+            self.blocks.get(self.calls.component_of(function).index()).into_iter().for_each(|more| block.unite(more));
         }
         block.within(slots)
     }

@@ -67,8 +67,10 @@ pub struct Effects {
     callers: Vec<Vec<usize>>,
     /// Those whose calls go on with what is held of injected locks.
     callers_going_on: Vec<Vec<usize>>,
-    /// Functions that call each other, callees before callers.
-    groups: Vec<Vec<usize>>,
+    /// The group of each function: functions that call each other, numbered with callees before callers.
+    group_of: Vec<usize>,
+    /// By group: the others that it calls with injected locks still held.
+    groups_going_on: Vec<Vec<usize>>,
     names: Vec<Place>,
     /// The functions that take a lock themselves, at most how strongly.
     takers: BTreeMap<AnyLock, BTreeMap<usize, Mode>>,
@@ -77,9 +79,18 @@ pub struct Effects {
     ending: Vec<BTreeSet<NodeId>>,
 }
 
-/// What `Effects::strongest` found last.
+/// What `Effects::strongest` found last: for one batch of injected locks, by group, which of them a call may take in each mode.
 #[derive(Clone, Debug, Default)]
-pub struct Asked(Option<(usize, Vec<[u64; 3]>)>);
+pub struct Asked {
+    batch: Option<usize>,
+    masks: Vec<Masks>,
+}
+
+/// As many locks are looked at in one pass over the calls.
+const BATCH: usize = 512;
+
+/// Some locks of a batch, for each mode.
+type Masks = [[u64; BATCH / 64]; 3];
 
 /// The program's locks that may be held when control arrives at a node.
 pub type ProgramHolds = BTreeMap<NodeId, BTreeSet<(Name, Mode)>>;
@@ -110,7 +121,8 @@ impl Effects {
             targets,
             callers,
             callers_going_on,
-            groups: Vec::new(),
+            group_of: Vec::new(),
+            groups_going_on: Vec::new(),
             names: names(program),
             takers: BTreeMap::new(),
             ways_out,
@@ -132,7 +144,15 @@ impl Effects {
                 }
             }
         }
-        effects.groups = groups;
+        effects.group_of = vec![0; called.len()];
+        for (g, group) in groups.iter().enumerate() {
+            group.iter().for_each(|&f| effects.group_of[f] = g);
+        }
+        let going_on = groups.iter().enumerate().map(|(g, group)| {
+            let callees = group.iter().flat_map(|&f| effects.goes_on_to_from(f)).map(|callee| effects.group_of[callee]);
+            distinct(callees.filter(|&callee| callee != g))
+        });
+        effects.groups_going_on = going_on.collect();
         effects
     }
 
@@ -229,34 +249,37 @@ impl Effects {
         found
     }
 
-    /// How strongly, at most, calls of any of `functions` may take an injected lock, if at all. Answers are found for 64 locks at a time
+    /// How strongly, at most, calls of any of `functions` may take an injected lock, if at all. Answers are found for a batch of locks at a time
     /// and kept in `asked`, so it is best asked in the order of locks.
     pub fn strongest(&self, asked: &mut Asked, lock: LockId, functions: &[usize]) -> Option<Mode> {
-        let (batch, bit) = (lock.index() / 64, lock.index() % 64);
-        let known = match asked.0.take() {
-            Some((known, masks)) if known == batch => masks,
-            _ => self.masks(batch),
-        };
-        let all = functions.iter().fold([0; 3], |all, &function| union(all, known[function]));
-        asked.0 = Some((batch, known));
-        [Mode::X, Mode::U, Mode::R].into_iter().find(|&mode| all[level(mode)] >> bit & 1 != 0)
+        let (batch, bit) = (lock.index() / BATCH, lock.index() % BATCH);
+        if asked.batch != Some(batch) {
+            self.ask(asked, batch);
+        }
+        let of = |function: usize| &asked.masks[self.group_of[function]];
+        let takes = |mode: Mode| functions.iter().any(|&function| of(function)[level(mode)][bit / 64] >> (bit % 64) & 1 != 0);
+        [Mode::X, Mode::U, Mode::R].into_iter().find(|&mode| takes(mode))
     }
 
-    /// For each function: which of a batch of 64 injected locks a call of it may take in each mode.
-    fn masks(&self, batch: usize) -> Vec<[u64; 3]> {
-        let mut masks = vec![[0; 3]; self.of.len()];
-        for bit in 0..64 {
-            let takers = self.takers.get(&AnyLock::Injected(LockId::new(batch * 64 + bit)));
+    fn ask(&self, asked: &mut Asked, batch: usize) {
+        asked.batch = Some(batch);
+        asked.masks.clear();
+        asked.masks.resize(self.groups_going_on.len(), Masks::default());
+        for bit in 0..BATCH {
+            let takers = self.takers.get(&AnyLock::Injected(LockId::new(batch * BATCH + bit)));
             for (&function, &mode) in takers.into_iter().flatten() {
-                masks[function][level(mode)] |= 1 << bit;
+                asked.masks[self.group_of[function]][level(mode)][bit / 64] |= 1 << (bit % 64);
             }
         }
-        for group in &self.groups {
-            let called = group.iter().flat_map(|&function| self.goes_on_to_from(function));
-            let all = called.chain(group.iter().copied()).fold([0; 3], |all, function| union(all, masks[function]));
-            group.iter().for_each(|&function| masks[function] = all);
+        // Callees come before callers.
+        for (g, callees) in self.groups_going_on.iter().enumerate() {
+            let mut all = asked.masks[g];
+            for &callee in callees {
+                let more = asked.masks[callee].iter().flatten();
+                all.iter_mut().flatten().zip(more).for_each(|(word, more)| *word |= more);
+            }
+            asked.masks[g] = all;
         }
-        masks
     }
 
     /// The functions of the program that a node may call.
@@ -386,10 +409,6 @@ fn level(mode: Mode) -> usize {
         Mode::U => 1,
         Mode::X => 2,
     }
-}
-
-fn union(a: [u64; 3], b: [u64; 3]) -> [u64; 3] {
-    [a[0] | b[0], a[1] | b[1], a[2] | b[2]]
 }
 
 fn raise<K: Ord>(modes: &mut BTreeMap<K, Mode>, key: K, mode: Mode) {

@@ -119,9 +119,17 @@ const fn waits(name: &'static str, op: SyncOp, objects: &'static [u8]) -> Extern
 
 /// The table, sorted by name so that it can be searched; a test keeps it so.
 pub static EXTERNALS: &[External] = &[
+    peer("_ZNSt11this_thread11__sleep_forENSt6chrono8durationIlSt5ratioILl1ELl1EEEENS1_IlS2_ILl1ELl1000000000EEEE"),
     waits("_ZNSt18condition_variable10notify_allEv", S::Signal, &[0]).unblocked(),
     waits("_ZNSt18condition_variable10notify_oneEv", S::Signal, &[0]).unblocked(),
     waits("_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE", S::Wait, &[0, 1]),
+    // What `std::future` waits by.
+    peer(
+        "_ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE",
+    ),
+    peer(
+        "_ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE",
+    ),
     waits("_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE", S::Create, &[0]).unblocked(),
     waits("_ZNSt6thread4joinEv", S::Join, &[0]),
     waits("_ZNSt6thread6detachEv", S::Manage, &[0]).unblocked(),
@@ -238,6 +246,8 @@ pub static EXTERNALS: &[External] = &[
     memory("strrchr", &[reads(0, Text)]),
     memory("strtol", &[reads(0, Bytes(1))]),
     memory("strtoul", &[reads(0, Bytes(1))]),
+    // Unless its arguments say what is wanted of the kernel (`raw_call_waits`).
+    peer("syscall"),
     peer("system"),
     peer("thrd_join"),
     peer("thrd_sleep"),
@@ -273,11 +283,28 @@ static QUICK: &[&str] = &[
 ];
 
 /// Whether an external function is known to return soon: by the tables here, as an intrinsic of the compiler, or as a part of the C++
-/// library that is inlined, allocates, formats or throws.
+/// library that is inlined, allocates, formats or throws, and reads no stream.
 #[must_use]
 pub fn is_quick(name: &str) -> bool {
+    const INPUT: [&str; 2] = ["basic_istream", "getline"];
     const LIBRARY: [&str; 9] = ["llvm.", "_ZNSt", "_ZNKSt", "_ZSt", "_Zn", "_Zd", "__cxa_", "__clang_", "_Unwind_"];
-    lookup(name).is_some() || QUICK.binary_search(&name).is_ok() || LIBRARY.iter().any(|prefix| name.starts_with(prefix))
+    lookup(name).is_some()
+        || QUICK.binary_search(&name).is_ok()
+        || (LIBRARY.iter().any(|prefix| name.starts_with(prefix)) && !INPUT.iter().any(|part| name.contains(part)))
+}
+
+/// Whether a raw system call may wait for another thread or a peer, on x86-64: this number, and for `futex` this operation where it is known.
+/// Any other call that is not known to return at once may.
+#[must_use]
+pub fn raw_call_waits(number: i64, operation: Option<i64>) -> bool {
+    const FUTEX: i64 = 202;
+    /// getpid, sched_yield, gettid, tkill, tgkill, getcpu, getrandom, memfd_create, membarrier.
+    const QUICK: [i64; 9] = [39, 24, 186, 200, 234, 309, 318, 319, 324];
+    /// Wake, requeue, compare and requeue, wake and change, unlock, try to lock, wake some.
+    const WAKING: [i64; 7] = [1, 3, 4, 5, 7, 8, 10];
+    // The other bits say whether the word is shared between processes, and which clock counts.
+    let operation = operation.map(|operation| operation & 0x7f);
+    !(QUICK.contains(&number) || (number == FUTEX && operation.is_some_and(|operation| WAKING.contains(&operation))))
 }
 
 /// What may make an external function return something else when it is called again, though nothing that hooks see has changed.
@@ -355,7 +382,7 @@ static CALLS: &[&str] = &[
     "modf", "nearbyint", "nice", "ntohl", "ntohs", "popen", "posix_spawn", "posix_spawnp", "pow", "putc", "pvalloc", "qsort_r", "raise",
     "rawmemchr", "reallocarray", "rint", "round", "sched_yield", "setbuf", "setitimer", "setvbuf", "sigaction", "sigaddset", "sigdelset",
     "sigemptyset", "sigfillset", "signal", "sigprocmask", "sin", "sqrt", "sscanf", "strcoll", "strcspn", "strerror_r", "strncat", "strnlen",
-    "strpbrk", "strsignal", "strspn", "strtof", "strtold", "syscall", "sysconf", "tan", "timespec_get", "trunc", "umask", "valloc", "vasprintf",
+    "strpbrk", "strsignal", "strspn", "strtof", "strtold", "sysconf", "tan", "timespec_get", "trunc", "umask", "valloc", "vasprintf",
     "vfork", "wcslen",
 ];
 
@@ -479,6 +506,12 @@ mod tests {
     }
 
     #[test]
+    fn raw_calls_wait_unless_they_are_known_not_to() {
+        assert!(raw_call_waits(202, Some(0x80)) && raw_call_waits(202, Some(9)) && raw_call_waits(202, None) && raw_call_waits(23, None));
+        assert!(!raw_call_waits(202, Some(0x81)) && !raw_call_waits(186, None));
+    }
+
+    #[test]
     fn what_starts_threads_is_not_among_what_does_not() {
         assert!(SINGLE.is_sorted() && SINGLE.iter().all(|name| starts_no_thread(name)));
         assert!(starts_no_thread("calloc") && starts_no_thread("pthread_mutex_init") && starts_no_thread("_ZNSt6vectorIiE"));
@@ -490,6 +523,7 @@ mod tests {
     #[test]
     fn quick_functions_are_sorted_and_long_ones_are_not_among_them() {
         assert!(QUICK.is_sorted() && QUICK.iter().all(|name| is_quick(name)));
+        assert!(!is_quick("_ZStrsIcSt11char_traitsIcESaIcEERSt13basic_istreamIT_T0_ES7_RNSt7__cxx1112basic_stringIS4_S5_T1_EE"));
         assert!(is_quick("memcpy") && is_quick("llvm.memcpy") && is_quick("_Znwm") && !is_quick("BZ2_bzBuffToBuffCompress"));
     }
 }

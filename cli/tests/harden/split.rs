@@ -54,3 +54,57 @@ fn a_pair_is_kept_where_it_does_not_wait_and_its_lock_given_up_where_it_does() {
         assert!(said.out.contains("1 locks, 0 events"), "{}", said.out);
     }
 }
+
+/// C++ waits by functions of its library and by raw system calls.
+const STANDARD: &str = "#include <atomic>
+#include <cstdlib>
+#include <future>
+#include <thread>
+static std::atomic<int> ready;
+static long total;
+static void add(std::future<int> *given) {
+  long seen = total;
+  if (given) given->get();
+  total = seen + 1;
+}
+static void later(bool waits) {
+  long seen = total;
+  if (waits) ready.wait(0);
+  total = seen + 1;
+}
+int main(int argc, char **) {
+  std::promise<int> promise;
+  std::future<int> future = promise.get_future();
+  std::thread first(add, argc > 1 ? &future : nullptr), second(later, argc > 1);
+  if (argc > 1) {
+    total++;
+    promise.set_value(1);
+    ready = 1;
+    ready.notify_all();
+  }
+  first.join();
+  second.join();
+  return total == 2 || argc > 1 ? 0 : 1;
+}
+";
+
+#[test]
+fn waits_of_the_standard_library_are_waits() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::write(folder.path().join("main.cpp"), STANDARD).expect("a writable folder");
+    for arguments in ["c++ -std=c++20 -g main.cpp -o app -pthread", "profile ./app --runs 10 --seed 1", "harden ./app -o app.hard"] {
+        let said = run(folder.path(), &format!("exec \"$ATOMFIX\" {arguments}"));
+        assert_eq!(said.code, 0, "{arguments}: {}{}", said.out, said.err);
+    }
+    let certificate = fs::read_to_string(folder.path().join("app.atomfix/certificate.txt")).expect("a certificate");
+    assert!(certificate.contains("; not on ways over std::__atomic_futex_unsigned_base::_M_futex_wait_until"), "{certificate}");
+    assert!(certificate.contains("; not on ways over syscall in "), "{certificate}");
+    let said = run(folder.path(), "exec \"$ATOMFIX\" check ./app.hard --kept --timeout 60");
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    assert!(said.out.contains("failure: exit"), "the original fails: {}", said.out);
+    for _ in 0..5 {
+        let said = run(folder.path(), "ATOMFIX_OPTIONS=stats=1 timeout 20 ./app.hard wait 2>&1");
+        assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+        assert!(said.out.contains(" 0 events"), "{}", said.out);
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::external::External;
+use model::external::{self, Blocking, External};
 use model::ids::{FunctionKey, NodeId, SiteKey, fnv1a_from};
 use model::program::{Access, Call, Callee, Function, Gap, Module as ProgramModule, Node, NodeKind, Place, Uncovered};
 
@@ -112,14 +112,24 @@ fn call<'m>(call: &CallPoint<'m>, site: SiteKey, places: &Places<'m>, flows: &mu
     };
     let accesses = call.ranges.iter().map(access).collect();
     let sync = call.external.and_then(|external| sync(external, call.instruction, &mut place));
-    Call { callee, accesses, sync, blocking: call.external.and_then(|external| external.blocking), calls_back: Vec::new() }
+    let blocking = call.external.and_then(|external| blocking(external, call.instruction));
+    Call { callee, accesses, sync, blocking, calls_back: Vec::new() }
+}
+
+/// How a call may block, as far as its arguments tell.
+fn blocking(external: &External, instruction: Instruction<'_>) -> Option<Blocking> {
+    let number = |index| instruction.argument(index).and_then(Value::as_integer);
+    match number(0) {
+        Some(call) if external.name == "syscall" && !external::raw_call_waits(call, number(2)) => None,
+        _ => external.blocking,
+    }
 }
 
 fn sync<'m>(
     external: &External,
     instruction: Instruction<'m>,
     place: &mut impl FnMut(Value<'m>) -> Place,
-) -> Option<(model::external::SyncOp, Vec<Place>)> {
+) -> Option<(external::SyncOp, Vec<Place>)> {
     let (op, objects) = external.sync?;
     let objects = objects.iter().filter_map(|&index| instruction.argument(index)).map(place).collect();
     Some((op, objects))

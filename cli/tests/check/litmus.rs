@@ -1,6 +1,6 @@
-//! Exact numbers of schedules: sleep sets run every schedule once, up to the order of steps that commute, so their number is
-//! that of the program's behaviors. Each program of `tests/litmus` says in a comment what is expected; one says too how many
-//! classes differ in what reads read from.
+//! Exact numbers of schedules: sleep sets and partial order reduction run every schedule once, up to the order of steps that commute,
+//! so their number is that of the program's behaviors. Each program of `tests/litmus` says in a comment what is expected; some say
+//! too how many classes differ in what reads read from.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn programs() -> Vec<PathBuf> {
 }
 
 #[test]
-fn sleep_sets_run_every_behavior_once() {
+fn complete_searches_run_every_behavior_once() {
     for program in programs() {
         let text = fs::read_to_string(&program).expect("a program");
         let expectations = expectations(&text, "// schedules: ");
@@ -36,12 +36,14 @@ fn sleep_sets_run_every_behavior_once() {
         for (schedules, threads) in expectations {
             let sandbox = Sandbox::new();
             sandbox.compile("app.c", &text, &[&format!("-DTHREADS={threads}")]);
-            let said = sandbox.atomfix(&["check", "./app", "--strategy", "sleep", "--json", "result.json", "--require-complete"]);
-            let name = format!("{} with {threads} threads", program.display());
-            assert_eq!(said.code, 0, "{name}: {}{}", said.out, said.err);
-            let report: Value = serde_json::from_str(&sandbox.read("result.json")).expect("JSON");
-            assert_eq!(report["results"][0]["schedules"], schedules, "{name}");
-            assert_eq!(report["results"][0]["complete"], true, "{name}");
+            for strategy in ["sleep", "dpor"] {
+                let said = sandbox.atomfix(&["check", "./app", "--strategy", strategy, "--json", "result.json", "--require-complete"]);
+                let name = format!("{} with {threads} threads, {strategy}", program.display());
+                assert_eq!(said.code, 0, "{name}: {}{}", said.out, said.err);
+                let report: Value = serde_json::from_str(&sandbox.read("result.json")).expect("JSON");
+                assert_eq!(report["results"][0]["schedules"], schedules, "{name}");
+                assert_eq!(report["results"][0]["complete"], true, "{name}");
+            }
         }
     }
 }

@@ -349,22 +349,23 @@ fn step_limit(engine: &Engine, limit: u64) -> Failed {
     Failed::new(FailureKind::StepLimit, last.map(|step| step.thread), last.and_then(|step| step.site), &message)
 }
 
-/// In a fiber that creates a thread: gives it a number and a fiber. `None` when no parked thread is left to lend its own.
-pub(crate) fn create(engine: &Engine, routine: Routine) -> Option<(ThreadId, libc::pthread_t)> {
-    let thread = engine.fibers.borrow().len();
-    if thread >= MAX_THREADS {
+/// In a fiber that is about to create a thread: ends the execution if that would be one too many.
+pub(crate) fn make_room(engine: &Engine) {
+    if engine.model.borrow().expected(engine.current()) >= MAX_THREADS {
         control::note(Note::TooManyThreads);
         let failed =
             Failed::new(FailureKind::StepLimit, Some(engine.current()), None, "the execution creates more threads than can be explored");
         engine.leave_for_good(Stop::Failed(failed));
     }
-    let lender = engine.lenders.borrow().get(thread - 1).copied()?;
+}
+
+/// In a fiber that has created a thread, in the same step: gives it a fiber. Its identity; `None` when no parked thread is left to lend
+/// its own.
+pub(crate) fn equip(engine: &Engine, child: ThreadId, routine: Routine) -> Option<libc::pthread_t> {
+    let lender = engine.lenders.borrow().get(child.index().checked_sub(1)?).copied()?;
     add_fiber(engine, lender, Some(routine));
-    let mut model = engine.model.borrow_mut();
-    let announced = model.announce();
-    model.threads[announced.index()].name(lender.identity);
-    model.threads[announced.index()].blocked = model.threads[engine.current().index()].blocked;
-    Some((announced, lender.identity))
+    engine.model.borrow_mut().threads[child.index()].name(lender.identity);
+    Some(lender.identity)
 }
 
 fn add_fiber(engine: &Engine, lender: super::lenders::Lender, routine: Option<Routine>) {

@@ -489,13 +489,6 @@ impl Engine {
 fn may_be_silent(ask: Ask) -> bool {
     !matches!(
         ask,
-        Ask::Start
-            | Ask::Exit
-            | Ask::ExitProcess
-            | Ask::Create { .. }
-            | Ask::Join { .. }
-            | Ask::Yield
-            | Ask::Sleep { .. }
-            | Ask::Waiting { .. }
+        Ask::Start | Ask::Exit | Ask::ExitProcess | Ask::Create | Ask::Join { .. } | Ask::Yield | Ask::Sleep { .. } | Ask::Waiting { .. }
     )
 }

@@ -32,7 +32,7 @@ pub(crate) enum Ask {
     /// End the process.
     ExitProcess,
     /// Bring a new thread to life.
-    Create { child: ThreadId },
+    Create,
     /// Wait for a thread's end.
     Join { child: ThreadId },
     /// Wait until a thread is about to end, which it says by writing to this word, or until a time-out.
@@ -131,7 +131,6 @@ impl Ask {
             Self::Start
                 | Self::Exit
                 | Self::ExitProcess
-                | Self::Create { .. }
                 | Self::Access { .. }
                 | Self::TryLock { .. }
                 | Self::WriteArrive { .. }

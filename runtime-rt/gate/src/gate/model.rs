@@ -81,25 +81,23 @@ impl Model {
         self.holds.clear();
         self.clock = Nanoseconds(0);
         self.changes = 0;
-        self.living = 1;
+        self.living = 0;
         self.unjoined = 0;
         self.exiting = None;
         self.calls = 0;
         self.open_to_outside = false;
         self.leaps = 0;
         self.revoked = 0;
-        self.steady = ThreadSet::one(ThreadId(0));
+        self.steady = ThreadSet::EMPTY;
         self.dependent = ThreadSet::EMPTY;
-        self.announce();
-        self.threads[0].life = Life::Alive;
-        self.pending[0] = Some(event(EventKind::Start, None, None));
+        self.create();
     }
 
-    /// Gives a thread that is about to be created its number.
-    pub(crate) fn announce(&mut self) -> ThreadId {
+    /// A thread more, with the next number.
+    pub(super) fn create(&mut self) -> ThreadId {
         let thread = ThreadId::new(self.threads.len());
         self.threads.push(Thread {
-            life: Life::Unborn,
+            life: Life::Alive,
             request: Request { ask: Ask::Start, site: None },
             object: None,
             mutex: None,
@@ -118,8 +116,17 @@ impl Model {
             ending: false,
             joined: false,
         });
-        self.pending.push(None);
+        self.pending.push(Some(event(EventKind::Start, None, None)));
+        self.steady.insert(thread);
+        self.living += 1;
         thread
+    }
+
+    /// How many threads there are, with those that others than this one are about to create.
+    pub(crate) fn expected(&self, me: ThreadId) -> usize {
+        let creates = |thread: &Thread| thread.life == Life::Alive && thread.request.ask == Ask::Create;
+        let coming = self.threads.iter().enumerate().filter(|(at, thread)| *at != me.index() && creates(thread));
+        self.threads.len() + coming.count()
     }
 
     /// The thread has found a futex word as expected, in the step that it takes: it waits there from now on.

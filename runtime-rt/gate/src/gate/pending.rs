@@ -72,7 +72,7 @@ impl Model {
             Ask::Start => (EventKind::Start, None, None),
             Ask::Exit => (EventKind::Exit, None, None),
             Ask::ExitProcess => (EventKind::ExitProcess, None, None),
-            Ask::Create { child } => (EventKind::Create { child }, None, None),
+            Ask::Create => (EventKind::Create { child: ThreadId::new(self.threads.len()) }, None, None),
             Ask::Join { child } => (EventKind::Join { child }, None, None),
             Ask::TimedJoin { word, .. } if self.is_free(thread) => (EventKind::Access { rw: Rw::Read, atomic: true }, Some(word), None),
             Ask::TimedJoin { word, .. } => (EventKind::LockTimeout, Some(word), None),
@@ -196,7 +196,8 @@ impl Model {
 fn is_flexible(ask: Ask) -> bool {
     matches!(
         ask,
-        Ask::Waiting { .. }
+        Ask::Create
+            | Ask::Waiting { .. }
             | Ask::CompareAndSwap { .. }
             | Ask::AwaitSignal { .. }
             | Ask::FutexReturn { .. }

@@ -114,12 +114,10 @@ impl Model {
                 0
             }
             (Ask::AwaitSignal { set, .. }, _, _) => self.take_signal(thread, set).unwrap_or(0),
-            (Ask::Create { child }, _, _) => {
-                self.threads[child.index()].life = Life::Alive;
-                self.pending[child.index()] = Some(self.event_of(child));
-                self.steady.insert(child);
-                self.living += 1;
-                0
+            (Ask::Create, _, _) => {
+                let child = self.create();
+                self.threads[child.index()].blocked = self.threads[thread.index()].blocked;
+                i32::try_from(child.0).unwrap_or(i32::MAX)
             }
             (Ask::Exit, _, _) => {
                 self.holds.end_all(thread);
@@ -294,8 +292,8 @@ mod tests {
         let mut model = Model::default();
         model.begin();
         for child in [B, C] {
-            assert_eq!(model.announce(), child);
-            run(&mut model, A, Ask::Create { child });
+            let number = i32::try_from(child.0).expect("small");
+            assert_eq!(run(&mut model, A, Ask::Create), number);
         }
         model
     }

@@ -10,8 +10,6 @@ use super::ask::Request;
 /// How far a thread has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
-    /// Its creator has its number but has not created it yet.
-    Unborn,
     /// It is about to do what it asked for.
     Alive,
     /// It has ended.

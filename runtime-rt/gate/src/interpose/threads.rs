@@ -10,7 +10,7 @@ use model::pair::Rw;
 
 use super::{deadline, export, store};
 use crate::engine::control;
-use crate::engine::execution::create;
+use crate::engine::execution::{equip, make_room};
 use crate::engine::fiber::{Engine, Routine, Stop, installed, running};
 use crate::engine::habits::{self, Habit};
 use crate::engine::interrupts;
@@ -74,12 +74,15 @@ fn forget(engine: &Engine, thread: ThreadId) -> *mut c_void {
 
 /// In a fiber: creates a thread.
 pub(super) fn start(engine: &Engine, place: *mut libc::pthread_t, attributes: *const Attributes, routine: Routine) -> c_int {
-    let Some((child, identity)) = create(engine, routine) else { engine.leave_for_good(Stop::NeedLenders) };
+    make_room(engine);
+    // Its number is that of the step that creates it: which thread got here first makes no difference.
+    let child = ThreadId(engine.point(Ask::Create).unsigned_abs());
+    let Some(identity) = equip(engine, child, routine) else { engine.leave_for_good(Stop::NeedLenders) };
     store(place, identity);
     if is_detached(attributes) {
         forget(engine, child);
     }
-    engine.point(Ask::Create { child })
+    0
 }
 
 /// In a fiber: waits for a thread's end; its result.

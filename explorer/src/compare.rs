@@ -71,7 +71,12 @@ fn quoted(text: &str) -> String {
     if text.is_empty() { "no output".into() } else { format!("{:?}", text.trim_end()) }
 }
 
-/// The comparison as a table.
+/// What to say of something that a build does not show: the first when all its schedules were explored, else the second.
+fn absent(from: &CheckResult, words: [&'static str; 2]) -> &'static str {
+    words[usize::from(!from.complete)]
+}
+
+/// The comparison as a table. What was not found in a part of a build's schedules is not said to be gone.
 #[must_use]
 pub fn table(before: &CheckResult, after: &CheckResult) -> String {
     let mut rows: Vec<[String; 4]> = Vec::new();
@@ -82,11 +87,12 @@ pub fn table(before: &CheckResult, after: &CheckResult) -> String {
     both("covered", &|result| result.coverage.to_string());
     both("seconds", &|result| format!("{:.2}", result.seconds));
     both("failures", &|result| result.failures.len().to_string());
+    let (lost, new) = (absent(after, ["gone", "not found"]), absent(before, ["NEW", "NEW, or not found before"]));
     for class in classes(before, after) {
         let fate = match class.fate() {
-            Fate::Gone => "gone",
+            Fate::Gone => lost,
             Fate::Left => "left",
-            Fate::New => "NEW",
+            Fate::New => new,
         };
         let count = |count: Option<u64>| count.map_or("none".to_string(), |count| format!("in {count} schedules"));
         rows.push([format!("  {} at {}", class.kind, class.location), count(class.before), count(class.after), fate.to_string()]);
@@ -98,10 +104,10 @@ pub fn table(before: &CheckResult, after: &CheckResult) -> String {
             rows.push([format!("  {}", quoted(&outcome.text)), kept[0].into(), kept[1].into(), fate.into()]);
         };
         for outcome in missing(before, after) {
-            one(outcome, ["seen", "none"], "lost");
+            one(outcome, ["seen", "none"], absent(after, ["lost", "not found"]));
         }
         for outcome in missing(after, before) {
-            one(outcome, ["none", "seen"], "NEW");
+            one(outcome, ["none", "seen"], new);
         }
     }
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -166,6 +172,16 @@ failures                 2                    2
 ";
         let normalize = |text: &str| text.lines().map(|line| line.split_whitespace().map(String::from).collect()).collect::<Vec<Vec<_>>>();
         assert_eq!(normalize(&table(&before, &after)), normalize(expected));
+    }
+
+    #[test]
+    fn nothing_is_said_to_be_gone_or_new_of_which_only_a_part_was_explored() {
+        let failing = [(FailureKind::Assert, "app.c:31", 7)];
+        let part = |failures: &[_]| CheckResult { complete: false, ..result(Build::Hardened, failures) };
+        let fate = |before: &CheckResult, after: &CheckResult| table(before, after).lines().last().expect("a failure").to_string();
+        assert!(fate(&result(Build::Original, &failing), &part(&[])).ends_with("  not found"));
+        assert!(fate(&part(&[]), &result(Build::Hardened, &failing)).ends_with("  NEW, or not found before"));
+        assert!(fate(&part(&failing), &result(Build::Hardened, &[])).ends_with("  gone"));
     }
 
     #[test]

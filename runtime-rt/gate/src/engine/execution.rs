@@ -424,7 +424,7 @@ pub(crate) fn end_thread(engine: &Engine, result: *mut c_void) -> ! {
 pub(crate) fn end_process(engine: &Engine, status: i32) -> ! {
     engine.point(Ask::ExitProcess);
     run_destructors(engine);
-    crate::interpose::process::run_exit_handlers();
+    crate::interpose::process::run_exit_handlers(engine);
     engine.leave_for_good(Stop::Exited(status))
 }
 

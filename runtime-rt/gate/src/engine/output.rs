@@ -13,7 +13,7 @@ use model::ids::fnv1a;
 
 use super::control;
 use super::fiber::Engine;
-use crate::sys::{call, guarded, poll};
+use crate::sys::{call, guarded, poll, stream};
 
 /// Our own descriptor of the file that standard output and error go to. -1: none, as the C library says it.
 static FILE: AtomicI32 = AtomicI32::new(-1);
@@ -108,8 +108,9 @@ impl Printed {
     }
 }
 
-/// Keeps the file, whatever the program does to its descriptors.
+/// Keeps the file, whatever the program does to its descriptors. What the program prints goes there, so it need not ask.
 pub(crate) fn keep() {
+    stream::prepare();
     if let Ok(descriptor) = call::duplicate(1) {
         FILE.store(descriptor, Relaxed);
     }

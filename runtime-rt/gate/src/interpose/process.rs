@@ -14,6 +14,7 @@ use crate::engine::failure::Failed;
 use crate::engine::fiber::{Engine, Stop, running, uninstall};
 use crate::engine::interrupts;
 use crate::sys::real::{Real, real};
+use crate::sys::stream;
 
 static EXIT: Real = Real::new(c"exit");
 static QUICK_EXIT: Real = Real::new(c"_exit");
@@ -34,8 +35,9 @@ pub(super) static REALS: &[&Real] =
     &[&EXIT, &QUICK_EXIT, &ABORT, &RAISE, &ASSERT, &FORK, &VFORK, &SYSTEM, &POPEN, &SPAWN, &SPAWN_BY_NAME, &FINALIZE, &FLUSH];
 
 /// In a fiber that ends the process: runs what `exit` runs, as far as it is registered with the C library.
-pub(crate) fn run_exit_handlers() {
+pub(crate) fn run_exit_handlers(engine: &Engine) {
     real!(FINALIZE, fn(*mut c_void), core::ptr::null_mut());
+    stream::empty(|descriptor, address, length| engine.printed.take(descriptor, address, length));
     real!(FLUSH, fn(*mut c_void) -> c_int, core::ptr::null_mut());
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod memory;
 pub(crate) mod poll;
 pub(crate) mod real;
 pub(crate) mod signal;
+pub(crate) mod stream;
 pub(crate) mod switch;
 pub(crate) mod trap;
 pub(crate) mod unwind;

@@ -36,12 +36,14 @@ const fn readers(threads: u32, classes: u64, others: Option<f64>) -> Program {
 }
 
 /// The programs.
-pub const PROGRAMS: [Program; 8] = [
+pub const PROGRAMS: [Program; 10] = [
+    locks(2, 2, None),
     locks(3, 6, None),
     locks(4, 24, None),
     locks(5, 120, None),
     locks(6, 720, Some(0.078)),
     locks(7, 5040, Some(0.36)),
+    readers(2, 4, None),
     readers(4, 16, None),
     readers(8, 256, None),
     readers(14, 16_384, Some(0.75)),

@@ -14,6 +14,7 @@ pub mod points_to;
 pub mod indirect;
 
 pub mod explain;
+mod union;
 pub mod variable;
 
 pub mod access;

@@ -26,6 +26,7 @@ use model::profile::{Evidence, SiteEvidence};
 use model::program::{Place, Program};
 
 use crate::points_to::{Class, PointsTo};
+use crate::union::Union;
 
 /// More variables than this are joined by no place on the word of the static analysis.
 const MOST_JOINED: usize = 4;
@@ -459,45 +460,5 @@ fn may_unite(x: &Place, y: &Place, seen: Seen) -> bool {
         (Place::Field { record: r, offset: a }, Place::Field { record: s, offset: b }) if r == s => a.abs_diff(*b) < WIDEST_ACCESS,
         (Place::Field { offset: a, .. }, Place::Field { offset: b, .. }) => a == b && seen == Seen::InTurn,
         _ => true,
-    }
-}
-
-/// Union-find over places.
-#[derive(Default)]
-struct Union {
-    indices: BTreeMap<Place, usize>,
-    parents: Vec<usize>,
-}
-
-impl Union {
-    fn index(&mut self, place: &Place) -> usize {
-        if let Some(&index) = self.indices.get(place) {
-            return index;
-        }
-        let index = self.parents.len();
-        self.parents.push(index);
-        self.indices.insert(place.clone(), index);
-        index
-    }
-
-    fn root(&self, mut index: usize) -> usize {
-        while self.parents[index] != index {
-            index = self.parents[index];
-        }
-        index
-    }
-
-    /// The root of a place's class; `None` for a place that the program does not access.
-    fn root_of(&self, place: &Place) -> Option<usize> {
-        self.indices.get(place).map(|&index| self.root(index))
-    }
-
-    fn join(&mut self, x: &Place, y: &Place) {
-        let (x, y) = (self.index(x), self.index(y));
-        let (a, b) = (self.root(x), self.root(y));
-        let root = a.min(b);
-        for index in [a, b, x, y] {
-            self.parents[index] = root;
-        }
     }
 }

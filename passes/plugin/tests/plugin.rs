@@ -1,13 +1,12 @@
 //! The plugin in LLVM's own tools: `opt` must satisfy every check of `passes/tests/passes/rules`, and clang and lld must load it.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use model::ids::LockId;
-use model::plan::{Lock, Operation, PLAN_SCHEMA, Plan};
-use passes::extract::extract;
+#[path = "../../tests/passes/directives.rs"]
+mod directives;
+use directives::{directives, plan};
 
 /// The plugin, which cargo builds before these tests, beside or above the folder that they are in.
 fn plugin() -> PathBuf {
@@ -26,26 +25,6 @@ fn tool(name: &str, folder: &Path, arguments: &[&str], environment: &[(&str, &st
 fn run(name: &str, folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) {
     let output = tool(name, folder, arguments, environment);
     assert!(output.status.success(), "{name} {}:\n{}", arguments.join(" "), String::from_utf8_lossy(&output.stderr));
-}
-
-fn directives<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> {
-    text.lines().filter_map(move |line| line.trim_start_matches(['/', ';', ' ']).strip_prefix(word)).map(str::trim)
-}
-
-/// The plan that a file's `PLAN:` lines say.
-fn plan(text: &str, bitcode: &[u8]) -> Plan {
-    let module = extract(bitcode).expect("extracts");
-    let mut locks: BTreeMap<u32, Vec<Operation>> = BTreeMap::new();
-    for line in directives(text, "PLAN:") {
-        let (head, action) = line.split_once(": ").expect("PLAN: lockN FUNCTION PLACE: ACTION");
-        let words: Vec<&str> = head.splitn(3, ' ').collect();
-        let function = module.functions.iter().find(|function| function.name == words[1]).expect("the function").key;
-        let (at, action) = (words[2].parse().expect("a place"), action.parse().expect("an action"));
-        let operation = Operation { function, at, action, source: String::new() };
-        locks.entry(words[0].trim_start_matches("lock").parse().expect("a number")).or_default().push(operation);
-    }
-    let lock = |(id, operations)| Lock { id: LockId(id), enabled: true, variable: format!("v{id}"), cost: 0, pairs: vec![], operations };
-    Plan { schema: PLAN_SCHEMA, build: String::new(), locks: locks.into_iter().map(lock).collect(), ..Plan::default() }
 }
 
 /// Compiles a file as `atomfix cc` makes bitcode.

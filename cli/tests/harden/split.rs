@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use tempfile::TempDir;
+
 use crate::sandbox::run;
 
 const SOURCE: &str = "#include <pthread.h>
@@ -34,15 +36,21 @@ int main(int argc, char **argv) {
 }
 ";
 
-#[test]
-fn a_pair_is_kept_where_it_does_not_wait_and_its_lock_given_up_where_it_does() {
+/// A program that was built so, profiled and hardened, in a folder of its own; with its certificate.
+fn hardened(file: &str, source: &str, compile: &str) -> (TempDir, String) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    fs::write(folder.path().join("main.c"), SOURCE).expect("a writable folder");
-    for arguments in ["cc -g main.c -o app -pthread", "profile ./app --runs 10 --seed 1", "harden ./app -o app.hard"] {
+    fs::write(folder.path().join(file), source).expect("a writable folder");
+    for arguments in [compile, "profile ./app --runs 10 --seed 1", "harden ./app -o app.hard"] {
         let said = run(folder.path(), &format!("exec \"$ATOMFIX\" {arguments}"));
         assert_eq!(said.code, 0, "{arguments}: {}{}", said.out, said.err);
     }
     let certificate = fs::read_to_string(folder.path().join("app.atomfix/certificate.txt")).expect("a certificate");
+    (folder, certificate)
+}
+
+#[test]
+fn a_pair_is_kept_where_it_does_not_wait_and_its_lock_given_up_where_it_does() {
+    let (folder, certificate) = hardened("main.c", SOURCE, "cc -g main.c -o app -pthread");
     assert!(certificate.contains("; not on ways over pthread_cond_wait in wait\n"), "{certificate}");
     // Without the wait nothing fails any more, and with it no lock has to be given up while the program runs.
     let said = run(folder.path(), "exec \"$ATOMFIX\" check ./app.hard --kept --timeout 60");
@@ -90,13 +98,7 @@ int main(int argc, char **) {
 
 #[test]
 fn waits_of_the_standard_library_are_waits() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    fs::write(folder.path().join("main.cpp"), STANDARD).expect("a writable folder");
-    for arguments in ["c++ -std=c++20 -g main.cpp -o app -pthread", "profile ./app --runs 10 --seed 1", "harden ./app -o app.hard"] {
-        let said = run(folder.path(), &format!("exec \"$ATOMFIX\" {arguments}"));
-        assert_eq!(said.code, 0, "{arguments}: {}{}", said.out, said.err);
-    }
-    let certificate = fs::read_to_string(folder.path().join("app.atomfix/certificate.txt")).expect("a certificate");
+    let (folder, certificate) = hardened("main.cpp", STANDARD, "c++ -std=c++20 -g main.cpp -o app -pthread");
     assert!(certificate.contains("; not on ways over std::__atomic_futex_unsigned_base::_M_futex_wait_until"), "{certificate}");
     assert!(certificate.contains("; not on ways over syscall in "), "{certificate}");
     let said = run(folder.path(), "exec \"$ATOMFIX\" check ./app.hard --kept --timeout 60");

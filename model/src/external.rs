@@ -286,11 +286,11 @@ static QUICK: &[&str] = &[
 /// library that is inlined, allocates, formats or throws, and reads no stream.
 #[must_use]
 pub fn is_quick(name: &str) -> bool {
-    const INPUT: [&str; 2] = ["basic_istream", "getline"];
+    const READING: [&str; 2] = ["basic_istream", "getline"];
     const LIBRARY: [&str; 9] = ["llvm.", "_ZNSt", "_ZNKSt", "_ZSt", "_Zn", "_Zd", "__cxa_", "__clang_", "_Unwind_"];
     lookup(name).is_some()
         || QUICK.binary_search(&name).is_ok()
-        || (LIBRARY.iter().any(|prefix| name.starts_with(prefix)) && !INPUT.iter().any(|part| name.contains(part)))
+        || (LIBRARY.iter().any(|prefix| name.starts_with(prefix)) && !READING.iter().any(|part| name.contains(part)))
 }
 
 /// Whether a raw system call may wait for another thread or a peer, on x86-64: this number, and for `futex` this operation where it is known.
@@ -350,7 +350,7 @@ pub fn unseen(name: &str) -> Unseen {
         "srand",
     ];
     const OF_THREADS: [&str; 6] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_", "tss_"];
-    const STREAMS: [&str; 4] = ["stream", "filebuf", "streambuf", "getline"];
+    const STREAMS: [&str; 3] = ["stream", "filebuf", "getline"];
     if NUMBERS.contains(&name) || name.contains("random_device") {
         return Unseen::Numbers;
     }
@@ -424,20 +424,20 @@ static SINGLE: &[&str] = &[
     "event_base_new", "event_base_new_with_config", "event_base_set", "event_config_avoid_method", "event_config_free",
     "event_config_new", "event_config_set_flag", "event_del", "event_get_method", "event_get_version", "event_init", "event_new",
     "event_set", "fchmod", "fchown", "fcntl", "fdopen", "feof", "ferror", "fgetc", "fileno", "fopen", "fopen64", "fork", "freeaddrinfo",
-    "fseek", "fseeko", "fstat", "fstat64", "fsync", "ftell", "ftello", "ftruncate", "get_nprocs", "getc", "getchar", "getcwd", "getegid",
-    "getentropy", "geteuid", "getgid", "getgrgid", "getgrnam", "gethostname", "getline", "getopt", "getopt_long", "getpagesize",
-    "getppid", "getpwnam", "getpwuid", "getrandom", "getrlimit", "getrusage", "getsockname", "getsockopt", "getsubopt", "getuid",
-    "gmtime", "gmtime_r", "initgroups", "isalpha", "isatty", "isdigit", "isspace", "isupper", "kill", "labs", "listen", "localtime",
-    "lseek", "lseek64", "lstat", "lstat64", "madvise", "mkdir", "mkstemp", "mktime", "mlock", "mlockall", "mmap", "mmap64", "mprotect",
-    "munmap", "nice", "open", "open64", "opendir", "pipe", "pipe2", "posix_fadvise", "prctl", "pthread_attr_destroy",
-    "pthread_attr_getstacksize", "pthread_attr_init", "pthread_attr_setdetachstate", "pthread_attr_setstacksize",
-    "pthread_condattr_destroy", "pthread_condattr_init", "pthread_condattr_setclock", "pthread_key_create", "pthread_mutexattr_destroy",
-    "pthread_mutexattr_init", "pthread_mutexattr_settype", "pthread_rwlockattr_init", "pthread_setname_np", "pthread_sigmask", "putc",
-    "raise", "random_r", "readdir", "readlink", "realpath", "remove", "rename", "rewind", "rmdir", "sched_getaffinity", "setbuf",
-    "setegid", "setenv", "seteuid", "setgid", "setgroups", "setlinebuf", "setlocale", "setrlimit", "setsid", "setsockopt", "setuid",
-    "setvbuf", "sigaction", "sigaddset", "sigaltstack", "sigdelset", "sigemptyset", "sigfillset", "signal", "sigprocmask", "socket",
-    "srandom", "sscanf", "stat", "stat64", "strcspn", "strerror_r", "strpbrk", "strsep", "strspn", "strtok", "strtok_r", "strtoumax",
-    "sysconf", "times", "tzset", "umask", "uname", "ungetc", "unlink", "unsetenv", "utime", "utimes", "vsprintf",
+    "fseek", "fseeko", "fstat", "fstat64", "fsync", "ftell", "ftello", "ftruncate", "get_nprocs", "getc", "getchar", "getcwd",
+    "getegid", "getentropy", "geteuid", "getgid", "getgrgid", "getgrnam", "gethostname", "getline", "getopt", "getopt_long",
+    "getpagesize", "getppid", "getpwnam", "getpwuid", "getrandom", "getrlimit", "getrusage", "getsubopt", "getuid", "gmtime",
+    "gmtime_r", "initgroups", "isalpha", "isatty", "isdigit", "isspace", "isupper", "kill", "labs", "localtime", "lseek", "lseek64",
+    "lstat", "lstat64", "madvise", "mkdir", "mkstemp", "mktime", "mlock", "mlockall", "mmap", "mmap64", "mprotect", "munmap", "nice",
+    "open", "open64", "opendir", "pipe", "pipe2", "posix_fadvise", "prctl", "pthread_attr_destroy", "pthread_attr_getstacksize",
+    "pthread_attr_init", "pthread_attr_setdetachstate", "pthread_attr_setstacksize", "pthread_condattr_destroy",
+    "pthread_condattr_init", "pthread_condattr_setclock", "pthread_key_create", "pthread_mutexattr_destroy", "pthread_mutexattr_init",
+    "pthread_mutexattr_settype", "pthread_rwlockattr_init", "pthread_setname_np", "pthread_sigmask", "putc", "raise", "random_r",
+    "readdir", "readlink", "realpath", "remove", "rename", "rewind", "rmdir", "sched_getaffinity", "setbuf", "setegid", "setenv",
+    "seteuid", "setgid", "setgroups", "setlinebuf", "setlocale", "setrlimit", "setsid", "setuid", "setvbuf", "sigaction", "sigaddset",
+    "sigaltstack", "sigdelset", "sigemptyset", "sigfillset", "signal", "sigprocmask", "socket", "srandom", "sscanf", "stat", "stat64",
+    "strcspn", "strerror_r", "strpbrk", "strsep", "strspn", "strtok", "strtok_r", "strtoumax", "sysconf", "times", "tzset", "umask",
+    "uname", "ungetc", "unlink", "unsetenv", "utime", "utimes", "vsprintf",
 ];
 
 /// Functions that make a function of the program run when a signal comes: on the thread that gets it, at any time from then on.

@@ -1,0 +1,296 @@
+//! What code outside the program does, as far as we know it: one table, used by the recording and gating instrumentation,
+//! by inference and by the runtime alike (memory touched, synchronization, blocking). How it conducts itself otherwise (whether it
+//! returns soon, starts threads, throws, keeps state of its own) is in `conduct`.
+//!
+//! An external function that is not in the table is assumed to touch nothing of the program's; a report names such calls.
+
+mod conduct;
+
+pub use conduct::{
+    Unseen, ends_the_process, is_of_libraries, is_quick, may_throw, raw_call_waits, sets_signal_handler, starts_no_thread, unseen,
+};
+
+/// A synchronization operation by a library call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum SyncOp {
+    /// Takes a mutex, spin lock, or the write side of a reader-writer lock.
+    Lock,
+    /// Tries to; may fail.
+    TryLock,
+    /// Takes the read side of a reader-writer lock.
+    ReadLock,
+    /// Tries to; may fail.
+    TryReadLock,
+    /// Releases any of these.
+    Unlock,
+    /// Condition wait: gives up the mutex and takes it again.
+    Wait,
+    /// Wakes one waiter or all.
+    Signal,
+    /// Creates a thread.
+    Create,
+    /// Waits for a thread's end.
+    Join,
+    /// Barrier, semaphore, latch: waits for peers.
+    Meet,
+    /// Makes or destroys an object.
+    Manage,
+}
+
+/// How a call may block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Blocking {
+    /// Waits for another thread or a peer: condition, join, barrier, semaphore, futex, sleep, poll, accept, connect.
+    /// A region over it is refused.
+    Peer,
+    /// Input or output on a descriptor: harmless on a file; on a pipe, socket or terminal the runtime gives up its holds.
+    Descriptor,
+}
+
+/// The length of a range of memory that a call touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// This many bytes.
+    Bytes(u32),
+    /// The value of this argument.
+    Argument(u8),
+    /// The product of these two arguments.
+    Product(u8, u8),
+    /// Up to and with the terminating zero of the string itself.
+    String,
+    /// As many as the string at this argument has, with its zero: what `strcpy` writes.
+    StringAt(u8),
+    /// The call's result, when positive: what `read` stored.
+    Result,
+    /// What `snprintf` stored: its result and the zero, at most this argument, and nothing when the result is negative.
+    Printed(u8),
+}
+
+/// One range that a call reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Which argument points to it.
+    pub argument: u8,
+    /// Whether it is written.
+    pub rw: crate::pair::Rw,
+    /// How long it is.
+    pub length: Length,
+}
+
+/// What we know of one external function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct External {
+    /// Its linkage name.
+    pub name: &'static str,
+    /// Memory it touches on behalf of its caller.
+    pub ranges: &'static [Range],
+    /// A synchronization operation, and which arguments point to its objects.
+    pub sync: Option<(SyncOp, &'static [u8])>,
+    /// Whether it may block.
+    pub blocking: Option<Blocking>,
+}
+
+use crate::pair::Rw::{Read, Update, Write};
+use Length::{Argument, Bytes, Printed, Product, Result as Returned, String as Text, StringAt};
+use SyncOp as S;
+
+const fn reads(argument: u8, length: Length) -> Range {
+    Range { argument, rw: Read, length }
+}
+
+const fn writes(argument: u8, length: Length) -> Range {
+    Range { argument, rw: Write, length }
+}
+
+const fn memory(name: &'static str, ranges: &'static [Range]) -> External {
+    External { name, ranges, sync: None, blocking: None }
+}
+
+const fn io(name: &'static str, ranges: &'static [Range]) -> External {
+    External { name, ranges, sync: None, blocking: Some(Blocking::Descriptor) }
+}
+
+const fn peer(name: &'static str) -> External {
+    External { name, ranges: &[], sync: None, blocking: Some(Blocking::Peer) }
+}
+
+const fn sync(name: &'static str, op: SyncOp, objects: &'static [u8]) -> External {
+    External { name, ranges: &[], sync: Some((op, objects)), blocking: None }
+}
+
+const fn waits(name: &'static str, op: SyncOp, objects: &'static [u8]) -> External {
+    External { name, ranges: &[], sync: Some((op, objects)), blocking: Some(Blocking::Peer) }
+}
+
+/// The table, sorted by name so that it can be searched; a test keeps it so.
+pub static EXTERNALS: &[External] = &[
+    peer("_ZNSt11this_thread11__sleep_forENSt6chrono8durationIlSt5ratioILl1ELl1EEEENS1_IlS2_ILl1ELl1000000000EEEE"),
+    waits("_ZNSt18condition_variable10notify_allEv", S::Signal, &[0]).unblocked(),
+    waits("_ZNSt18condition_variable10notify_oneEv", S::Signal, &[0]).unblocked(),
+    waits("_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE", S::Wait, &[0, 1]),
+    // What `std::future` waits by.
+    peer(
+        "_ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE",
+    ),
+    peer(
+        "_ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE",
+    ),
+    waits("_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE", S::Create, &[0]).unblocked(),
+    waits("_ZNSt6thread4joinEv", S::Join, &[0]),
+    waits("_ZNSt6thread6detachEv", S::Manage, &[0]).unblocked(),
+    peer("accept"),
+    peer("accept4"),
+    peer("aio_suspend"),
+    memory("bcmp", &[reads(0, Argument(2)), reads(1, Argument(2))]),
+    sync("call_once", S::Manage, &[0]),
+    peer("clock_nanosleep"),
+    peer("cnd_timedwait"),
+    peer("cnd_wait"),
+    peer("connect"),
+    peer("epoll_pwait"),
+    peer("epoll_pwait2"),
+    peer("epoll_wait"),
+    peer("event_base_dispatch"),
+    peer("event_base_loop"),
+    peer("event_dispatch"),
+    peer("event_loop"),
+    io("fclose", &[]),
+    io("fflush", &[]),
+    io("fgets", &[writes(0, Argument(1))]),
+    peer("flock"),
+    io("fputs", &[reads(0, Text)]),
+    io("fread", &[writes(0, Product(1, 2))]),
+    io("fwrite", &[reads(0, Product(1, 2))]),
+    peer("g_main_loop_run"),
+    peer("getaddrinfo"),
+    peer("lockf"),
+    memory("memchr", &[reads(0, Argument(2))]),
+    memory("memcmp", &[reads(0, Argument(2)), reads(1, Argument(2))]),
+    memory("memcpy", &[reads(1, Argument(2)), writes(0, Argument(2))]),
+    memory("memmove", &[reads(1, Argument(2)), writes(0, Argument(2))]),
+    memory("memset", &[writes(0, Argument(2))]),
+    peer("mq_receive"),
+    peer("mq_timedreceive"),
+    peer("msgrcv"),
+    peer("nanosleep"),
+    peer("pause"),
+    peer("pclose"),
+    peer("poll"),
+    peer("ppoll"),
+    io("pread", &[writes(1, Returned)]),
+    io("pread64", &[writes(1, Returned)]),
+    peer("pselect"),
+    sync("pthread_barrier_destroy", S::Manage, &[0]),
+    sync("pthread_barrier_init", S::Manage, &[0]),
+    waits("pthread_barrier_wait", S::Meet, &[0]),
+    sync("pthread_cond_broadcast", S::Signal, &[0]),
+    sync("pthread_cond_destroy", S::Manage, &[0]),
+    sync("pthread_cond_init", S::Manage, &[0]),
+    sync("pthread_cond_signal", S::Signal, &[0]),
+    waits("pthread_cond_timedwait", S::Wait, &[0, 1]),
+    waits("pthread_cond_wait", S::Wait, &[0, 1]),
+    sync("pthread_create", S::Create, &[0]),
+    waits("pthread_join", S::Join, &[]),
+    sync("pthread_mutex_destroy", S::Manage, &[0]),
+    sync("pthread_mutex_init", S::Manage, &[0]),
+    sync("pthread_mutex_lock", S::Lock, &[0]),
+    sync("pthread_mutex_timedlock", S::TryLock, &[0]),
+    sync("pthread_mutex_trylock", S::TryLock, &[0]),
+    sync("pthread_mutex_unlock", S::Unlock, &[0]),
+    // It may wait for another thread that runs the initializer. Inference knows what that one takes and waits for, and where one runs the
+    // runtime gives up its holds; all other calls do not wait.
+    sync("pthread_once", S::Manage, &[0]),
+    sync("pthread_rwlock_destroy", S::Manage, &[0]),
+    sync("pthread_rwlock_init", S::Manage, &[0]),
+    sync("pthread_rwlock_rdlock", S::ReadLock, &[0]),
+    sync("pthread_rwlock_tryrdlock", S::TryReadLock, &[0]),
+    sync("pthread_rwlock_trywrlock", S::TryLock, &[0]),
+    sync("pthread_rwlock_unlock", S::Unlock, &[0]),
+    sync("pthread_rwlock_wrlock", S::Lock, &[0]),
+    sync("pthread_spin_destroy", S::Manage, &[0]),
+    sync("pthread_spin_init", S::Manage, &[0]),
+    sync("pthread_spin_lock", S::Lock, &[0]),
+    sync("pthread_spin_trylock", S::TryLock, &[0]),
+    sync("pthread_spin_unlock", S::Unlock, &[0]),
+    io("pwrite", &[reads(1, Argument(2))]),
+    io("pwrite64", &[reads(1, Argument(2))]),
+    memory("qsort", &[Range { argument: 0, rw: Update, length: Product(1, 2) }]),
+    io("read", &[writes(1, Returned)]),
+    peer("recv"),
+    peer("recvfrom"),
+    peer("recvmsg"),
+    peer("select"),
+    waits("sem_clockwait", S::Meet, &[0]),
+    sync("sem_destroy", S::Manage, &[0]),
+    sync("sem_init", S::Manage, &[0]),
+    sync("sem_post", S::Signal, &[0]),
+    waits("sem_timedwait", S::Meet, &[0]),
+    sync("sem_trywait", S::Manage, &[0]),
+    waits("sem_wait", S::Meet, &[0]),
+    peer("semop"),
+    peer("semtimedop"),
+    io("send", &[reads(1, Argument(2))]),
+    io("sendmsg", &[]),
+    io("sendto", &[reads(1, Argument(2))]),
+    peer("sigsuspend"),
+    peer("sigtimedwait"),
+    peer("sigwait"),
+    peer("sigwaitinfo"),
+    peer("sleep"),
+    memory("snprintf", &[writes(0, Printed(1))]),
+    memory("sprintf", &[writes(0, Text)]),
+    memory("stpcpy", &[reads(1, Text), writes(0, StringAt(1))]),
+    memory("strcat", &[reads(1, Text), Range { argument: 0, rw: Update, length: Text }]),
+    memory("strchr", &[reads(0, Text)]),
+    memory("strcmp", &[reads(0, Text), reads(1, Text)]),
+    memory("strcpy", &[reads(1, Text), writes(0, StringAt(1))]),
+    memory("strdup", &[reads(0, Text)]),
+    memory("strlen", &[reads(0, Text)]),
+    memory("strncmp", &[reads(0, Bytes(1)), reads(1, Bytes(1))]),
+    memory("strncpy", &[writes(0, Argument(2))]),
+    memory("strrchr", &[reads(0, Text)]),
+    memory("strtol", &[reads(0, Bytes(1))]),
+    memory("strtoul", &[reads(0, Bytes(1))]),
+    // Unless its arguments say what is wanted of the kernel (`raw_call_waits`).
+    peer("syscall"),
+    peer("system"),
+    peer("thrd_join"),
+    peer("thrd_sleep"),
+    peer("usleep"),
+    peer("uv_run"),
+    memory("vsnprintf", &[writes(0, Printed(1))]),
+    peer("wait"),
+    peer("wait3"),
+    peer("wait4"),
+    peer("waitid"),
+    peer("waitpid"),
+    io("write", &[reads(1, Argument(2))]),
+    io("writev", &[]),
+];
+
+impl External {
+    /// The same operation, when it does not wait.
+    const fn unblocked(self) -> Self {
+        Self { blocking: None, ..self }
+    }
+}
+
+/// What we know of the external function of this name.
+#[must_use]
+pub fn lookup(name: &str) -> Option<&'static External> {
+    EXTERNALS.binary_search_by(|external| external.name.cmp(name)).ok().map(|index| &EXTERNALS[index])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted_and_every_name_is_found() {
+        assert!(EXTERNALS.windows(2).all(|pair| pair[0].name < pair[1].name));
+        assert!(EXTERNALS.iter().all(|external| lookup(external.name) == Some(external)));
+        assert_eq!(lookup("no_such_function"), None);
+    }
+}

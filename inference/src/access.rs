@@ -4,13 +4,12 @@
 //! functions, heap classes, array elements and merged variables are *may* accesses. Lemma 1 of seed 002 needs the
 //! difference: a may access never ends a pair. Not here: what calls into the program access (`summary`).
 
-use std::collections::BTreeMap;
-
 use model::external::Blocking;
 use model::ids::{FunctionId, NodeId, VariableId};
 use model::pair::Rw;
 use model::program::{Access, NodeKind, Program};
 
+use crate::by_node::ByNode;
 use crate::sets::Set;
 use crate::variable::Variables;
 
@@ -62,7 +61,7 @@ fn variables_of(variables: &Variables, access: &Access) -> Vec<(VariableId, Part
 /// All accesses of a program.
 #[derive(Clone, Debug)]
 pub struct Accesses {
-    functions: Vec<BTreeMap<NodeId, Vec<NodeAccess>>>,
+    of: ByNode<NodeAccess>,
 }
 
 impl Accesses {
@@ -83,26 +82,22 @@ impl Accesses {
             }
             found
         };
-        let functions = program
-            .functions
-            .iter()
-            .map(|function| {
-                let nodes = function.nodes.iter().enumerate().map(|(n, node)| (NodeId::new(n), of_node(node)));
-                nodes.filter(|(_, found)| !found.is_empty()).collect()
-            })
-            .collect();
-        Self { functions }
+        let mut of = ByNode::new();
+        for function in &program.functions {
+            of.push(function.nodes.iter().enumerate().map(|(n, node)| (NodeId::new(n), of_node(node))));
+        }
+        Self { of }
     }
 
     /// What one node accesses itself.
     #[must_use]
     pub fn of_node(&self, function: FunctionId, node: NodeId) -> &[NodeAccess] {
-        self.functions[function.index()].get(&node).map_or(&[], Vec::as_slice)
+        self.of.of_node(function, node)
     }
 
     /// Every access of a function, by node.
     pub fn of_function(&self, function: FunctionId) -> impl Iterator<Item = (NodeId, &NodeAccess)> {
-        self.functions[function.index()].iter().flat_map(|(&node, found)| found.iter().map(move |access| (node, access)))
+        self.of.of_function(function).flat_map(|(node, found)| found.iter().map(move |access| (node, access)))
     }
 
     /// The nodes of a function that must access `variable`.

@@ -8,6 +8,7 @@
 //! Not handled: locks that have a number only (`LockName::Other`) are trusted within one run, since numbers of two runs do not
 //! correspond; a class of heap locks is taken for the lock of the object, as the pair's lock *instances* suggest.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::external;
@@ -163,7 +164,8 @@ pub fn admit(facts: &Facts<'_>, config: &Config) -> Admission {
         admission.refused.push(refusal(facts, None, ends, evidence.seen, "its ends are not in one function"));
     }
     let meetings = Meetings::of(facts.evidence, facts.variables, |locks| trusted(facts, locks));
-    let mut writing = Touching::of(facts.program, facts.calls, facts.accesses, Touch::Writes);
+    let observed_variables = groups.keys().map(|(variable, ..)| *variable).collect();
+    let mut writing = Touching::of(facts.calls, facts.accesses, Touch::Writes, &observed_variables);
     let observed = groups.iter().map(|(&place, group)| (place, group.evidence.atomicity)).collect();
     let weakened = match config.reads {
         Reads::Shared => weakened(facts, &mut writing, &observed),
@@ -304,14 +306,16 @@ pub fn blocks(facts: &Facts<'_>, function: FunctionId, node: NodeId) -> Option<S
 fn group(facts: &Facts<'_>, admission: &mut Admission) -> (BTreeMap<Place, Group>, Vec<(PairKey, PairEvidence)>) {
     let mut groups: BTreeMap<Place, Group> = BTreeMap::new();
     let mut sundered = Vec::new();
-    let no_set = |site| facts.variables.of_site(site).into_iter().filter(|&v| !facts.variables.get(v).is_set()).collect();
-    let of_addresses = facts.evidence.pairs.iter().map(|(key, seen)| {
-        let (first, second): (BTreeSet<VariableId>, BTreeSet<VariableId>) = (no_set(key.first), no_set(key.second));
-        (key, seen, first, second)
-    });
+    let no_set = |site| match facts.variables.of_site(site) {
+        all if all.iter().any(|&v| facts.variables.get(v).is_set()) => {
+            Cow::Owned(all.iter().copied().filter(|&v| !facts.variables.get(v).is_set()).collect())
+        }
+        all => all,
+    };
+    let of_addresses = facts.evidence.pairs.iter().map(|(key, seen)| (key, seen, no_set(key.first), no_set(key.second)));
     let of_sets = facts.correlated.iter().flat_map(|correlated| {
         let pairs = facts.evidence.sets.get(&correlated.set).map(|seen| &seen.pairs);
-        let set = BTreeSet::from([correlated.variable]);
+        let set: Cow<'_, [VariableId]> = Cow::Borrowed(core::slice::from_ref(&correlated.variable));
         pairs.into_iter().flatten().map(move |(key, seen)| (key, seen, set.clone(), set.clone()))
     });
     for (key, (evidence, runs), first, second) in of_addresses.chain(of_sets) {
@@ -323,10 +327,11 @@ fn group(facts: &Facts<'_>, admission: &mut Admission) -> (BTreeMap<Place, Group
             sundered.push((*key, evidence.clone()));
             continue;
         }
-        if first.is_disjoint(&second) {
+        let both = first.iter().filter(|variable| second.contains(variable));
+        if both.clone().next().is_none() {
             admission.unrelated += 1;
         }
-        for &variable in first.intersection(&second) {
+        for &variable in both {
             groups
                 .entry((variable, function, head, tail))
                 .and_modify(|group| {
@@ -346,7 +351,7 @@ fn common_locks(facts: &Facts<'_>) -> BTreeMap<VariableId, BTreeSet<LockName>> {
     for (&site, evidence) in &facts.evidence.sites {
         let Some(locks) = &evidence.locks else { continue };
         let locks = trusted(facts, locks);
-        for variable in facts.variables.of_site(site) {
+        for &variable in facts.variables.of_site(site).iter() {
             common.entry(variable).and_modify(|known| known.retain(|lock| locks.contains(lock))).or_insert_with(|| locks.clone());
         }
     }
@@ -361,7 +366,13 @@ fn trusted(facts: &Facts<'_>, locks: &BTreeSet<LockName>) -> BTreeSet<LockName> 
 fn shared_variables(facts: &Facts<'_>) -> Set<VariableId> {
     let sites = facts.evidence.sites.iter().filter(|(_, evidence)| evidence.shared > 0).map(|(&site, _)| site);
     let pairs = facts.evidence.pairs.iter().filter(|(_, (evidence, _))| evidence.shared > 0).map(|(key, _)| key.first);
-    sites.chain(pairs).flat_map(|site| facts.variables.of_site(site)).collect()
+    let mut shared = Set::default();
+    for site in sites.chain(pairs) {
+        facts.variables.of_site(site).iter().for_each(|&variable| {
+            shared.insert(variable);
+        });
+    }
+    shared
 }
 
 /// A pair that gets no lock, for the report.

@@ -66,7 +66,7 @@ fn costs(facts: &Facts<'_>, admission: &Admission) -> BTreeMap<VariableId, u64> 
     }
     // Single accesses: writes always, reads where something excludes them (seed 002, section 7).
     for (&site, evidence) in &facts.evidence.sites {
-        for variable in facts.variables.of_site(site) {
+        for &variable in facts.variables.of_site(site).iter() {
             if exclusive.get(&variable).is_some_and(|&excludes_reads| excludes_reads || evidence.rw.writes()) {
                 *costs.entry(variable).or_default() += evidence.seen;
             }

@@ -31,9 +31,12 @@ impl Exposure {
     #[must_use]
     pub fn of(program: &Program, evidence: &Evidence, accesses: &Accesses, variables: &Variables, early: &Early) -> Self {
         let seen = |site: SiteKey| evidence.sites.get(&site).map(|site| site.concurrent);
-        let concurrent = evidence.sites.iter().filter(|(_, site)| site.concurrent);
-        let contended = concurrent.flat_map(|(&site, _)| variables.of_site(site)).collect();
-        let mut written = Set::default();
+        let (mut contended, mut written) = (Set::default(), Set::default());
+        for (&site, _) in evidence.sites.iter().filter(|(_, site)| site.concurrent) {
+            variables.of_site(site).iter().for_each(|&variable| {
+                contended.insert(variable);
+            });
+        }
         for function in (0..program.functions.len()).map(FunctionId::new) {
             for (node, access) in accesses.of_function(function).filter(|(node, access)| access.rw.writes() && !early.has(function, *node))
             {

@@ -3,6 +3,7 @@
 //! The phases follow seed 002, sections 6 to 9, in the order of the modules below; `pipeline::infer` runs them.
 //! Each takes `&` of what it reads and returns what it makes, so a reader can stop between any two.
 
+mod by_node;
 pub mod flow;
 pub mod sets;
 
@@ -14,6 +15,7 @@ pub mod points_to;
 pub mod indirect;
 
 pub mod explain;
+mod site_table;
 mod union;
 pub mod variable;
 

@@ -36,7 +36,7 @@ impl<'a> Meetings<'a> {
         for (&site, seen) in &evidence.sites {
             let Some(locks) = &seen.locks else { continue };
             let locks = trusted(locks);
-            for variable in variables.of_site(site) {
+            for &variable in variables.of_site(site).iter() {
                 of_variable.entry(variable).or_default().push((site, locks.clone()));
             }
         }

@@ -78,21 +78,20 @@ pub fn place_all(
     changed: &BTreeSet<Spot>,
 ) {
     // Variables have nothing to do with each other here.
-    let mut pieces: BTreeMap<usize, BTreeSet<Spot>> = BTreeMap::new();
-    for &spot in changed {
-        pieces.entry(spot.0.index() / Slot::COUNT).or_default().insert(spot);
-    }
-    for mut again in pieces.into_values() {
-        let variables: BTreeSet<VariableId> = again.iter().map(|spot| spot.0).collect();
-        let mut reach = strong(calls, placements, &variables);
+    let mut all: Vec<VariableId> = changed.iter().map(|spot| spot.0).collect();
+    all.dedup();
+    for variables in all.chunks(Slot::COUNT) {
+        let (first, last) = (variables[0], variables[variables.len() - 1]);
+        let mut again: Vec<Spot> = changed.range((first, FunctionId(0))..=(last, FunctionId(u32::MAX))).copied().collect();
+        let mut strong = Strong::of(calls, placements, variables);
         loop {
             for &spot in &again {
-                let placement = placed(flows, calls, placements, demands, &reach, spot);
+                let placement = placed(flows, calls, placements, demands, &strong, spot);
                 placements.spots.insert(spot, placement);
             }
-            reach = strong(calls, placements, &variables);
+            strong = Strong::of(calls, placements, variables);
             let spots = variables.iter().flat_map(|&variable| placements.of_variable(variable).map(move |(f, p)| ((variable, f), p)));
-            let upgraded = spots.filter(|&(spot, placement)| holds_weakly_around(placement, &strong_calls(calls, &reach, spot, placement)));
+            let upgraded = spots.filter(|&(spot, placement)| holds_weakly_around(placement, &strong.calls(calls, spot, placement)));
             again = upgraded.map(|(spot, _)| spot).collect();
             if again.is_empty() {
                 break;
@@ -106,14 +105,14 @@ fn placed(
     calls: &Calls,
     placements: &Placements,
     demands: &BTreeMap<Spot, BTreeMap<NodeId, Mode>>,
-    reach: &Reach<'_>,
+    strong: &Strong<'_>,
     spot: Spot,
 ) -> Placement {
     let (variable, function) = spot;
     let (none, empty) = (BTreeMap::new(), Constraints::new(function, variable));
     let constraints = placements.constraints.get(&spot).unwrap_or(&empty);
     let covers_calls = !constraints.list.is_empty();
-    let modes = calls.of_function(function).filter(|(_, callees)| covers_calls && is_strong(reach, callees, variable));
+    let modes = calls.of_function(function).filter(|(_, callees)| covers_calls && strong.any(callees, variable));
     let modes = modes.map(|(node, _)| (node, Mode::X)).collect();
     let accesses = demands.get(&spot).unwrap_or(&none);
     let between_writes = if placements.sets.contains(&variable) { BetweenWrites::Nobody } else { BetweenWrites::Readers };
@@ -123,32 +122,41 @@ fn placed(
     place(&demand, &known)
 }
 
-fn is_strong(reach: &Reach<'_>, callees: &[FunctionId], variable: VariableId) -> bool {
-    callees.iter().any(|&callee| reach.has(callee, Slot::of(variable.index())))
-}
-
-/// The calls during which a lock is held and may be acquired more strongly than R.
-fn strong_calls(calls: &Calls, reach: &Reach<'_>, (variable, function): Spot, placement: &Placement) -> Vec<NodeId> {
-    let held = placement.running.keys().copied();
-    held.filter(|&node| is_strong(reach, calls.from_node(function, node), variable)).collect()
-}
-
 /// Whether a placement holds R around any of these calls.
 fn holds_weakly_around(placement: &Placement, calls: &[NodeId]) -> bool {
     let weak = |node: &NodeId| placement.running.get(node).is_some_and(|holds| holds.labels.values().any(|s| s.least == Mode::R));
     calls.iter().any(weak)
 }
 
-/// Which functions may, calls included, acquire the locks of `variables` (of one piece) more strongly than R.
-fn strong<'a>(calls: &'a Calls, placements: &Placements, variables: &BTreeSet<VariableId>) -> Reach<'a> {
-    let mut reach = Reach::new(calls);
-    for &variable in variables {
-        for (function, placement) in placements.of_variable(variable) {
-            if placement.acquires.values().any(|acquire| acquire.mode > Mode::R) {
-                reach.add(function, Slot::of(variable.index()));
+/// Which functions may, calls included, acquire the locks of some variables more strongly than R.
+struct Strong<'a> {
+    /// Sorted, as many as a `Reach` is about.
+    variables: &'a [VariableId],
+    reach: Reach<'a>,
+}
+
+impl<'a> Strong<'a> {
+    fn of(calls: &'a Calls, placements: &Placements, variables: &'a [VariableId]) -> Self {
+        let mut reach = Reach::new(calls);
+        for (index, &variable) in variables.iter().enumerate() {
+            for (function, placement) in placements.of_variable(variable) {
+                if placement.acquires.values().any(|acquire| acquire.mode > Mode::R) {
+                    reach.add(function, Slot::of(index));
+                }
             }
         }
+        reach.close();
+        Self { variables, reach }
     }
-    reach.close();
-    reach
+
+    fn any(&self, callees: &[FunctionId], variable: VariableId) -> bool {
+        let slot = self.variables.binary_search(&variable).ok().map(Slot::of);
+        slot.is_some_and(|slot| callees.iter().any(|&callee| self.reach.has(callee, slot)))
+    }
+
+    /// The calls during which a lock is held and may be acquired more strongly than R.
+    fn calls(&self, calls: &Calls, (variable, function): Spot, placement: &Placement) -> Vec<NodeId> {
+        let held = placement.running.keys().copied();
+        held.filter(|&node| self.any(calls.from_node(function, node), variable)).collect()
+    }
 }

@@ -24,7 +24,8 @@ const LONGEST: u64 = 4096;
 
 /// Refuses the pairs that would be held around a loop that waits for the variable to change, or around one that counts for long.
 pub(crate) fn refuse_spins(facts: &Facts<'_>, writing: &mut Touching<'_>, admission: &mut Admission) {
-    let mut reading = Touching::of(facts.program, facts.calls, facts.accesses, Touch::Reads);
+    let about = admission.pairs.iter().map(|pair| pair.variable).collect();
+    let mut reading = Touching::of(facts.calls, facts.accesses, Touch::Reads, &about);
     let mut kept = Vec::new();
     for pair in core::mem::take(&mut admission.pairs) {
         let Some(why) = spins(facts, writing, &mut reading, &pair) else {
@@ -92,8 +93,9 @@ fn ends(flow: &Flow, counted: &Counted, nodes: &Set<NodeId>) -> bool {
 
 /// For each lock and function, the nodes of loops that may wait for the variable and around which the lock may be held all the time.
 pub(crate) fn held_around(facts: &Facts<'_>, placements: &Placements) -> BTreeMap<(VariableId, FunctionId), Set<NodeId>> {
-    let mut writing = Touching::of(facts.program, facts.calls, facts.accesses, Touch::Writes);
-    let mut reading = Touching::of(facts.program, facts.calls, facts.accesses, Touch::Reads);
+    let about = placements.spots.keys().map(|(variable, _)| *variable).collect();
+    let touching = |how: Touch| Touching::of(facts.calls, facts.accesses, how, &about);
+    let (mut writing, mut reading) = (touching(Touch::Writes), touching(Touch::Reads));
     let mut found = BTreeMap::new();
     for (&(variable, function), placement) in &placements.spots {
         let held: Set<NodeId> = placement.running.keys().copied().collect();

@@ -12,7 +12,8 @@ use model::program::{Call, Callee, NodeKind, Program};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use crate::access::{Accesses, NodeAccess};
+use crate::access::Accesses;
+use crate::by_node::ByNode;
 use crate::reach::{Reach, Slot};
 use crate::sets::Set;
 
@@ -21,7 +22,7 @@ use crate::sets::Set;
 pub struct Calls {
     /// The functions of the program, as calls name them.
     defined: BTreeSet<String>,
-    callees: Vec<BTreeMap<NodeId, Vec<FunctionId>>>,
+    callees: ByNode<FunctionId>,
     /// Components of functions that call each other, callees before callers.
     components: Vec<Vec<FunctionId>>,
     /// By `FunctionId`.
@@ -76,31 +77,29 @@ impl Calls {
             Callee::OneOf(names) => named(names),
             Callee::Assembly => Vec::new(),
         };
-        let callees: Vec<BTreeMap<NodeId, Vec<FunctionId>>> = program
-            .functions
-            .iter()
-            .map(|function| {
-                let calls = function.nodes.iter().enumerate().filter_map(|(n, node)| match &node.kind {
-                    NodeKind::Call(call) => Some((NodeId::new(n), reached(call))),
-                    _ => None,
-                });
-                calls.filter(|(_, reached)| !reached.is_empty()).collect()
-            })
-            .collect();
+        let mut callees = ByNode::new();
+        for function in &program.functions {
+            let calls = function.nodes.iter().enumerate().filter_map(|(n, node)| match &node.kind {
+                NodeKind::Call(call) => Some((NodeId::new(n), reached(call))),
+                _ => None,
+            });
+            callees.push(calls);
+        }
         Self::between(by_name.into_keys().collect(), callees)
     }
 
     /// The same without some of the calls.
     #[must_use]
     pub fn without(&self, is_left_out: impl Fn(FunctionId, NodeId) -> bool) -> Self {
-        let callees = self.callees.iter().enumerate().map(|(f, calls)| {
-            let kept = calls.iter().filter(|(node, _)| !is_left_out(FunctionId::new(f), **node));
-            kept.map(|(&node, callees)| (node, callees.clone())).collect()
-        });
-        Self::between(self.defined.clone(), callees.collect())
+        let mut kept = ByNode::new();
+        for function in (0..self.callees.len()).map(FunctionId::new) {
+            let calls = self.callees.of_function(function).filter(|(node, _)| !is_left_out(function, *node));
+            kept.push(calls.map(|(node, callees)| (node, callees.iter().copied())));
+        }
+        Self::between(self.defined.clone(), kept)
     }
 
-    fn between(defined: BTreeSet<String>, callees: Vec<BTreeMap<NodeId, Vec<FunctionId>>>) -> Self {
+    fn between(defined: BTreeSet<String>, callees: ByNode<FunctionId>) -> Self {
         let components = components(&callees);
         let mut component_of = vec![ComponentId(0); callees.len()];
         for (c, component) in components.iter().enumerate() {
@@ -109,7 +108,7 @@ impl Calls {
             }
         }
         let outside = |(c, component): (usize, &Vec<FunctionId>)| {
-            let called = component.iter().flat_map(|function| callees[function.index()].values().flatten());
+            let called = component.iter().flat_map(|&function| callees.items_of(function));
             let mut outside: Vec<ComponentId> = called.map(|callee| component_of[callee.index()]).collect();
             outside.sort_unstable();
             outside.dedup();
@@ -134,12 +133,17 @@ impl Calls {
     /// The functions of the program that a node may call.
     #[must_use]
     pub fn from_node(&self, function: FunctionId, node: NodeId) -> &[FunctionId] {
-        self.callees[function.index()].get(&node).map_or(&[], Vec::as_slice)
+        self.callees.of_node(function, node)
     }
 
     /// The calls of a function into the program.
     pub fn of_function(&self, function: FunctionId) -> impl Iterator<Item = (NodeId, &[FunctionId])> {
-        self.callees[function.index()].iter().map(|(&node, reached)| (node, reached.as_slice()))
+        self.callees.of_function(function)
+    }
+
+    /// The ids of all functions.
+    pub fn functions(&self) -> impl Iterator<Item = FunctionId> + use<> {
+        (0..self.callees.len()).map(FunctionId::new)
     }
 
     /// Functions that call each other, callees before callers.
@@ -186,15 +190,15 @@ impl Calls {
     /// Whether a function may call itself directly.
     #[must_use]
     pub fn calls_itself(&self, function: FunctionId) -> bool {
-        self.callees[function.index()].values().flatten().any(|&callee| callee == function)
+        self.callees.items_of(function).contains(&function)
     }
 }
 
-fn components(callees: &[BTreeMap<NodeId, Vec<FunctionId>>]) -> Vec<Vec<FunctionId>> {
-    let mut graph: DiGraph<(), ()> = DiGraph::new();
-    let indices: Vec<NodeIndex> = callees.iter().map(|_| graph.add_node(())).collect();
-    for (caller, calls) in callees.iter().enumerate() {
-        let mut reached: Vec<FunctionId> = calls.values().flatten().copied().collect();
+fn components(callees: &ByNode<FunctionId>) -> Vec<Vec<FunctionId>> {
+    let mut graph: DiGraph<(), ()> = DiGraph::with_capacity(callees.len(), 0);
+    let indices: Vec<NodeIndex> = (0..callees.len()).map(|_| graph.add_node(())).collect();
+    for caller in 0..callees.len() {
+        let mut reached = callees.items_of(FunctionId::new(caller)).to_vec();
         reached.sort_unstable();
         reached.dedup();
         for callee in reached {
@@ -261,55 +265,64 @@ impl Touch {
     }
 }
 
-/// Which functions may read, or write, variables, themselves or through calls; asked in the order of variables, it is computed piece by piece (`reach`).
+/// Which functions may read, or write, some variables, themselves or through calls; asked in the order of variables, it is computed piece by
+/// piece (`reach`).
 #[derive(Clone, Debug)]
 pub struct Touching<'a> {
     how: Touch,
     calls: &'a Calls,
-    direct: BTreeMap<VariableId, Vec<FunctionId>>,
+    /// The variables, sorted.
+    about: Vec<VariableId>,
+    /// Places in `about` with the functions that do so themselves, sorted.
+    direct: Vec<(usize, FunctionId)>,
     piece: Option<(usize, Reach<'a>)>,
 }
 
 impl<'a> Touching<'a> {
-    /// Collects who does so itself.
+    /// Collects who does so itself to one of the variables `about`.
     #[must_use]
-    pub fn of(program: &Program, calls: &'a Calls, accesses: &Accesses, how: Touch) -> Self {
-        let touches = |access: &NodeAccess| how.is(access.rw);
-        let mut direct: BTreeMap<VariableId, Vec<FunctionId>> = BTreeMap::new();
-        for function in (0..program.functions.len()).map(FunctionId::new) {
-            for (_, access) in accesses.of_function(function).filter(|(_, access)| touches(access)) {
-                direct.entry(access.variable).or_default().push(function);
-            }
+    pub fn of(calls: &'a Calls, accesses: &Accesses, how: Touch, about: &Set<VariableId>) -> Self {
+        let about: Vec<VariableId> = about.iter().collect();
+        let mut direct = Vec::new();
+        for function in calls.functions() {
+            let touched = accesses.of_function(function).filter(|(_, access)| how.is(access.rw));
+            direct.extend(touched.filter_map(|(_, access)| Some((about.binary_search(&access.variable).ok()?, function))));
         }
-        Self { how, calls, direct, piece: None }
+        direct.sort_unstable();
+        direct.dedup();
+        Self { how, calls, about, direct, piece: None }
     }
 
-    /// What it is about.
+    /// Which way of touching.
     #[must_use]
     pub fn how(&self) -> Touch {
         self.how
     }
 
-    /// Whether a call of any of `callees` may touch `variable` so.
+    /// Whether a call of any of `callees` may touch `variable`, one of those that were asked about, so.
     pub fn any_may(&mut self, callees: &[FunctionId], variable: VariableId) -> bool {
         if callees.is_empty() {
             return false;
         }
-        let piece = variable.index() / Slot::COUNT;
+        let Ok(index) = self.about.binary_search(&variable) else {
+            debug_assert!(false, "{variable} was not asked about");
+            return true;
+        };
+        let piece = index / Slot::COUNT;
         let reach = match self.piece.take() {
             Some((known, reach)) if known == piece => reach,
             _ => self.reach(piece),
         };
-        let may = callees.iter().any(|&callee| reach.has(callee, Slot::of(variable.index())));
+        let may = callees.iter().any(|&callee| reach.has(callee, Slot::of(index)));
         self.piece = Some((piece, reach));
         may
     }
 
     fn reach(&self, piece: usize) -> Reach<'a> {
         let mut reach = Reach::new(self.calls);
-        let variables = VariableId::new(piece * Slot::COUNT)..VariableId::new((piece + 1) * Slot::COUNT);
-        for (variable, functions) in self.direct.range(variables) {
-            functions.iter().for_each(|&function| reach.add(function, Slot::of(variable.index())));
+        let before = |end: usize| self.direct.partition_point(|&(index, _)| index < end);
+        for &(index, function) in &self.direct[before(piece * Slot::COUNT)..before((piece + 1) * Slot::COUNT)] {
+            reach.add(function, Slot::of(index));
         }
         reach.close();
         reach

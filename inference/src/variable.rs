@@ -18,15 +18,17 @@
 //! the analysis says too little (its class has fields that cannot be told apart, or more than `MOST_JOINED` variables) stays by itself, and
 //! is counted.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use model::ids::{FunctionId, NodeId, SiteKey, VariableId};
-use model::profile::{Evidence, SiteEvidence};
+use model::profile::Evidence;
 use model::program::{Place, Program};
 
 use crate::points_to::{Class, PointsTo};
-use crate::union::Union;
+use crate::site_table::SiteTable;
+use crate::union::{PlaceId, Places, Union};
 
 /// More variables than this are joined by no place on the word of the static analysis.
 const MOST_JOINED: usize = 4;
@@ -36,8 +38,10 @@ const MOST_JOINED: usize = 4;
 pub struct Variables {
     /// Indexed by `VariableId`, in order of their least place.
     classes: Vec<Variable>,
-    places: BTreeMap<Place, BTreeSet<VariableId>>,
-    sites: BTreeMap<SiteKey, Vec<Place>>,
+    places: Places,
+    /// By `PlaceId`; each sorted.
+    of_place: Vec<Vec<VariableId>>,
+    sites: SiteTable,
     /// Places whose class has too many variables to join.
     ambiguous: BTreeSet<Place>,
 }
@@ -80,12 +84,9 @@ impl Variables {
     /// Groups every access of `program` by its place, by what `evidence` saw together, and by what pointers may point to.
     #[must_use]
     pub fn of(program: &Program, evidence: &Evidence, points_to: &PointsTo) -> Self {
-        let sites = places_of_sites(program);
         let mut grouping = Grouping { ranges: ranges(program), ..Grouping::default() };
-        for place in sites.values().flatten() {
-            grouping.union.index(place);
-        }
-        let places = |site: &SiteKey| sites.get(site).map_or(&[][..], Vec::as_slice);
+        let sites = SiteTable::of(program, &mut grouping.union);
+        let places = |site: &SiteKey| sites.of_site(*site).unwrap_or_default();
         let shared = evidence.pairs.iter().filter(|(_, (pair, _))| pair.shared > 0).map(|(pair, _)| (pair.first, pair.second));
         let in_turn: BTreeSet<(SiteKey, SiteKey)> = shared.collect();
         let edges: BTreeSet<(SiteKey, SiteKey)> = evidence.together.union(&in_turn).copied().filter(|(a, b)| a != b).collect();
@@ -96,13 +97,10 @@ impl Variables {
             grouping.connect((a, places(&a)), (b, places(&b)), seen);
         }
         grouping.connect_pointers();
-        let ran = |(site, seen): (&SiteKey, &SiteEvidence)| {
-            places(site).iter().map(move |place| (place.clone(), seen.shared > 0)).collect::<Vec<_>>()
-        };
-        let mut runs: BTreeMap<Place, Ran> = BTreeMap::new();
-        for (place, shared) in evidence.sites.iter().flat_map(ran) {
-            let known = runs.entry(place).or_insert(Ran::Privately);
-            *known = if shared { Ran::OnSharedMemory } else { *known };
+        let mut runs = Runs(vec![None; grouping.union.places.len()]);
+        for (site, seen) in &evidence.sites {
+            let ran = if seen.shared > 0 { Ran::OnSharedMemory } else { Ran::Privately };
+            places(site).iter().for_each(|place| runs.0[place.index()] = runs.0[place.index()].max(Some(ran)));
         }
         grouping.connect_statically(points_to, &runs, &bytes_behind_pointers(program));
         let mut variables = grouping.finish(sites);
@@ -118,13 +116,22 @@ impl Variables {
 
     /// The variables of a place; none for one that the program does not access.
     pub fn of_place(&self, place: &Place) -> impl Iterator<Item = VariableId> + '_ {
-        self.places.get(place).into_iter().flatten().copied()
+        self.places.known(place).into_iter().flat_map(|place| &self.of_place[place.index()]).copied()
     }
 
-    /// The variables that a site accesses: two for a copy, none for a call into the program.
+    /// The variables that a site accesses, sorted, each once: two for a copy, none for a call into the program.
     #[must_use]
-    pub fn of_site(&self, site: SiteKey) -> BTreeSet<VariableId> {
-        self.sites.get(&site).into_iter().flatten().flat_map(|place| self.of_place(place)).collect()
+    pub fn of_site(&self, site: SiteKey) -> Cow<'_, [VariableId]> {
+        match self.sites.of_site(site) {
+            None | Some([]) => Cow::Borrowed(&[]),
+            Some([place]) => Cow::Borrowed(&self.of_place[place.index()]),
+            Some(places) => {
+                let mut found: Vec<VariableId> = places.iter().flat_map(|place| &self.of_place[place.index()]).copied().collect();
+                found.sort_unstable();
+                found.dedup();
+                Cow::Owned(found)
+            }
+        }
     }
 
     /// The variable with this id.
@@ -147,7 +154,7 @@ impl Variables {
     /// The one variable of a site, sets left aside; `None` when there are several.
     #[must_use]
     pub fn only_of_site(&self, site: SiteKey) -> Option<VariableId> {
-        only(self.of_site(site).into_iter().filter(|&v| !self.get(v).is_set()))
+        only(self.of_site(site).iter().copied().filter(|&v| !self.get(v).is_set()))
     }
 
     /// The record and offset of a variable that is a field of one type of objects, whatever else points there.
@@ -165,7 +172,8 @@ impl Variables {
         let id = VariableId::new(self.classes.len());
         let places: BTreeSet<Place> = members.iter().flat_map(|&v| self.get(v).places.clone()).collect();
         for place in &places {
-            self.places.entry(place.clone()).or_default().insert(id);
+            // The latest variable has the largest id.
+            self.places.known(place).into_iter().for_each(|place| self.of_place[place.index()].push(id));
         }
         let members: Vec<String> = members.iter().map(|&v| self.get(v).to_string()).collect();
         let name = format!("{{{}}}", members.join(", "));
@@ -189,8 +197,8 @@ impl Variables {
 
     /// The places that a site accesses; `None` for one that accesses nothing.
     #[must_use]
-    pub fn places_of(&self, site: SiteKey) -> Option<&[Place]> {
-        self.sites.get(&site).map(Vec::as_slice)
+    pub fn places_of(&self, site: SiteKey) -> Option<Vec<&Place>> {
+        self.sites.of_site(site).map(|places| places.iter().map(|&place| self.places.get(place)).collect())
     }
 }
 
@@ -227,19 +235,6 @@ fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     items.next().filter(|_| items.next().is_none())
 }
 
-fn places_of_sites(program: &Program) -> BTreeMap<SiteKey, Vec<Place>> {
-    let mut sites = BTreeMap::new();
-    for node in program.functions.iter().flat_map(|function| &function.nodes) {
-        if let Some(site) = node.site.filter(|_| !node.accesses().is_empty()) {
-            let mut places: Vec<Place> = node.accesses().iter().flat_map(|access| access.places().cloned()).collect();
-            places.sort();
-            places.dedup();
-            sites.insert(site, places);
-        }
-    }
-    sites
-}
-
 /// The sites that access several places of one range.
 fn ranges(program: &Program) -> BTreeSet<SiteKey> {
     let nodes = program.functions.iter().flat_map(|function| &function.nodes);
@@ -258,12 +253,21 @@ fn bytes_behind_pointers(program: &Program) -> BTreeMap<&Place, i64> {
 }
 
 /// Whether and where a place's sites ran.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Ran {
     /// On memory of one thread only.
     Privately,
     /// On shared memory, at least once.
     OnSharedMemory,
+}
+
+/// By `PlaceId`: whether and where it ran.
+struct Runs(Vec<Option<Ran>>);
+
+impl Runs {
+    fn of(&self, places: &Places, place: &Place) -> Option<Ran> {
+        places.known(place).and_then(|id| self.0.get(id.index()).copied().flatten())
+    }
 }
 
 /// How two sites came to one address.
@@ -292,12 +296,13 @@ struct Grouping {
 impl Grouping {
     /// Takes note of two sites on one address. A copy touches two places and only one of them was meant: where the two sites share a
     /// variable already, that is the one; otherwise any may be.
-    fn connect(&mut self, (a, of_a): (SiteKey, &[Place]), (b, of_b): (SiteKey, &[Place]), seen: Seen) {
-        let combinations = || of_a.iter().flat_map(|x| of_b.iter().map(move |y| (x, y)));
+    fn connect(&mut self, (a, of_a): (SiteKey, &[PlaceId]), (b, of_b): (SiteKey, &[PlaceId]), seen: Seen) {
+        let combinations = || of_a.iter().flat_map(|&x| of_b.iter().map(move |&y| (x, y)));
         if combinations().any(|(x, y)| self.are_together(x, y)) {
             return;
         }
         for (x, y) in combinations() {
+            let (x, y) = (&self.union.places.get(x).clone(), &self.union.places.get(y).clone());
             match (is_pointer(x), is_pointer(y)) {
                 (false, false) if self.ranges.contains(&a) || self.ranges.contains(&b) => continue,
                 (false, false) if may_unite(x, y, seen) => self.union.join(x, y),
@@ -316,18 +321,19 @@ impl Grouping {
         }
     }
 
-    fn are_together(&self, x: &Place, y: &Place) -> bool {
-        let joined = |pointer: &Place, named: &Place| {
-            let root = self.union.root_of(named);
-            self.joins.get(pointer).is_some_and(|places| places.iter().any(|place| self.union.root_of(place) == root))
+    fn are_together(&self, x: PlaceId, y: PlaceId) -> bool {
+        let joined = |pointer: PlaceId, named: PlaceId| {
+            let root = Some(self.union.root(named));
+            let places = self.joins.get(self.union.places.get(pointer));
+            places.is_some_and(|places| places.iter().any(|place| self.union.root_of(place) == root))
         };
-        x == y || self.union.root_of(x) == self.union.root_of(y) || joined(x, y) || joined(y, x)
+        x == y || self.union.root(x) == self.union.root(y) || joined(x, y) || joined(y, x)
     }
 
     /// Pointers that share no named variable make one of their own.
     fn connect_pointers(&mut self) {
         for (x, y) in core::mem::take(&mut self.pointers) {
-            let roots = |place: &Place| -> BTreeSet<usize> {
+            let roots = |place: &Place| -> BTreeSet<PlaceId> {
                 self.joins.get(place).into_iter().flatten().filter_map(|named| self.union.root_of(named)).collect()
             };
             if roots(&x).is_disjoint(&roots(&y)) {
@@ -337,16 +343,16 @@ impl Grouping {
     }
 
     /// Adds what never ran to what it may be.
-    fn connect_statically(&mut self, points_to: &PointsTo, runs: &BTreeMap<Place, Ran>, bytes: &BTreeMap<&Place, i64>) {
+    fn connect_statically(&mut self, points_to: &PointsTo, runs: &Runs, bytes: &BTreeMap<&Place, i64>) {
         let mut joins: BTreeMap<&Place, BTreeSet<Place>> = BTreeMap::new();
         for class in points_to.classes() {
-            let places: Vec<&Place> = class.places.iter().filter(|place| self.union.indices.contains_key(*place)).collect();
+            let places: Vec<&Place> = class.places.iter().filter(|place| self.union.places.known(place).is_some()).collect();
             // Where fields cannot be told apart, elements and fields cannot either.
             for (element, other) in elements(&places).into_iter().filter(|_| !class.whole) {
                 self.union.join(element, other);
             }
             let targets = self.ran_in(class, runs);
-            let bare = places.into_iter().filter(|place| !runs.contains_key(*place));
+            let bare = places.into_iter().filter(|place| runs.of(&self.union.places, place).is_none());
             let bare: Vec<&Place> = bare.filter(|place| !matches!(place, Place::Global { .. } | Place::GlobalElement { .. })).collect();
             if targets.is_empty() {
                 let pointers: Vec<&Place> =
@@ -371,9 +377,9 @@ impl Grouping {
     }
 
     /// The variables of a class that ran on shared memory, each by one of its places.
-    fn ran_in(&self, class: &Class, runs: &BTreeMap<Place, Ran>) -> BTreeMap<Option<usize>, Place> {
-        let known = class.places.iter().filter(|place| self.union.indices.contains_key(*place));
-        let seen = known.filter(|place| runs.get(*place) == Some(&Ran::OnSharedMemory));
+    fn ran_in(&self, class: &Class, runs: &Runs) -> BTreeMap<Option<PlaceId>, Place> {
+        let known = class.places.iter().filter(|place| self.union.places.known(place).is_some());
+        let seen = known.filter(|place| runs.of(&self.union.places, place) == Some(Ran::OnSharedMemory));
         // A pointer that was seen with named places stands for those.
         let meant =
             seen.flat_map(|place| self.joins.get(place).map_or_else(|| vec![place.clone()], |named| named.iter().cloned().collect()));
@@ -381,11 +387,11 @@ impl Grouping {
     }
 
     /// Adds to bare pointers that never ran what lies behind the beginning of the memory that is accessed through them at once.
-    fn connect_ranges(&mut self, points_to: &PointsTo, runs: &BTreeMap<Place, Ran>, bytes: &BTreeMap<&Place, i64>) {
+    fn connect_ranges(&mut self, points_to: &PointsTo, runs: &Runs, bytes: &BTreeMap<&Place, i64>) {
         let by_offset: BTreeMap<(u32, i64), &Class> =
             points_to.classes().iter().filter(|class| !class.whole).map(|class| ((class.object, class.offset), class)).collect();
         for class in by_offset.values() {
-            let bare = class.places.iter().filter(|place| !runs.contains_key(*place) && !self.ambiguous.contains(*place));
+            let bare = class.places.iter().filter(|place| runs.of(&self.union.places, place).is_none() && !self.ambiguous.contains(*place));
             let wide: Vec<(&Place, i64)> =
                 bare.filter_map(|place| Some((place, *bytes.get(place)?))).filter(|(_, bytes)| *bytes > 1).collect();
             for (place, bytes) in wide {
@@ -400,10 +406,10 @@ impl Grouping {
         }
     }
 
-    fn finish(self, sites: BTreeMap<SiteKey, Vec<Place>>) -> Variables {
-        let mut members: BTreeMap<usize, BTreeSet<Place>> = BTreeMap::new();
-        for (place, &index) in &self.union.indices {
-            members.entry(self.union.root(index)).or_default().insert(place.clone());
+    fn finish(self, sites: SiteTable) -> Variables {
+        let mut members: BTreeMap<PlaceId, BTreeSet<Place>> = BTreeMap::new();
+        for (id, place) in self.union.places.iter() {
+            members.entry(self.union.root(id)).or_default().insert(place.clone());
         }
         // A pointer that has joined named variables needs none of its own.
         members.retain(|_, places| places.len() > 1 || !places.iter().all(|place| self.joins.contains_key(place)));
@@ -414,14 +420,14 @@ impl Grouping {
                 }
             }
         }
-        let mut classes: Vec<(BTreeSet<Place>, usize)> = members.into_iter().map(|(root, places)| (places, root)).collect();
+        let mut classes: Vec<(BTreeSet<Place>, PlaceId)> = members.into_iter().map(|(root, places)| (places, root)).collect();
         classes.sort();
-        let mut places: BTreeMap<Place, BTreeSet<VariableId>> = BTreeMap::new();
+        let mut of_place = vec![Vec::new(); self.union.places.len()];
         let mut of_root = BTreeMap::new();
         for (v, (members, root)) in classes.iter().enumerate() {
             of_root.insert(*root, v);
             for place in members {
-                places.entry(place.clone()).or_default().insert(VariableId::new(v));
+                self.union.places.known(place).into_iter().for_each(|place| of_place[place.index()].push(VariableId::new(v)));
             }
         }
         let mut classes: Vec<Variable> = classes
@@ -433,7 +439,7 @@ impl Grouping {
                 classes[v].united_by.push(*sites);
             }
         }
-        Variables { classes, places, sites, ambiguous: self.ambiguous }
+        Variables { classes, places: self.union.places, of_place, sites, ambiguous: self.ambiguous }
     }
 }
 

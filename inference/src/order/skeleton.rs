@@ -5,11 +5,11 @@
 //! that a lock may surely be held already.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::BinaryHeap;
 
 use model::ids::{FunctionId, VariableId};
 use petgraph::algo::kosaraju_scc;
-use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::graph::{DiGraph, EdgeReference, NodeIndex};
 use petgraph::visit::EdgeRef;
 
 use super::{LockKey, Order, Rank};
@@ -85,7 +85,7 @@ impl Order<'_> {
         let same = core::ptr::eq(calls, going_on);
         let components = if same { 0 } else { calls.components().len() };
         let vertices = Vertices { variables, locks: self.facts.locks.names.len(), components };
-        let mut graph: DiGraph<(), ()> = DiGraph::new();
+        let mut graph: DiGraph<(), ()> = DiGraph::with_capacity(vertices.first_hub(Under::Injected) + going_on.components().len(), 0);
         for _ in 0..vertices.first_hub(Under::Injected) + going_on.components().len() {
             graph.add_node(());
         }
@@ -111,8 +111,9 @@ impl Order<'_> {
                 }
             }
         }
+        let mut edges: Vec<(NodeIndex, NodeIndex)> = Vec::new();
         for (f, takes) in self.locals.iter().enumerate() {
-            let mut edges: BTreeSet<(NodeIndex, NodeIndex)> = BTreeSet::new();
+            edges.clear();
             edges.extend(takes.edges.iter().map(|(edge, _)| (vertices.of_lock(edge.held), vertices.of_lock(edge.acquired))));
             for (at, origin, _) in &takes.at_calls {
                 let callees = self.facts.calls_under(origin.lock).from_node(FunctionId::new(f), *at).iter();
@@ -125,9 +126,11 @@ impl Order<'_> {
                 let locks: Vec<NodeIndex> = order.iter().map(|&(_, variable)| vertices.of_lock(LockKey::Injected(variable))).collect();
                 edges.extend(locks.windows(2).map(|two| (two[0], two[1])));
             }
-            for (from, to) in edges {
+            edges.sort_unstable();
+            edges.dedup();
+            edges.iter().for_each(|&(from, to)| {
                 graph.add_edge(from, to, ());
-            }
+            });
         }
         sorted(&graph, &vertices)
     }
@@ -143,14 +146,23 @@ fn sorted(graph: &DiGraph<(), ()>, vertices: &Vertices) -> Vec<Tangle> {
             of_vertex[vertex.index()] = c;
         }
     }
-    let mut next: Vec<Vec<usize>> = vec![Vec::new(); components.len()];
+    let between = |edge: EdgeReference<'_, ()>| (of_vertex[edge.source().index()], of_vertex[edge.target().index()]);
+    let across = || graph.edge_references().map(between).filter(|(from, to)| from != to);
+    // One row for all, as often as the order is asked for.
+    let mut ends = vec![0_usize; components.len() + 1];
     let mut waiting = vec![0_usize; components.len()];
-    for edge in graph.edge_references() {
-        let (from, to) = (of_vertex[edge.source().index()], of_vertex[edge.target().index()]);
-        if from != to {
-            next[from].push(to);
-            waiting[to] += 1;
-        }
+    for (from, to) in across() {
+        ends[from + 1] += 1;
+        waiting[to] += 1;
+    }
+    for c in 0..components.len() {
+        ends[c + 1] += ends[c];
+    }
+    let mut next = vec![0_usize; ends[components.len()]];
+    let mut free = ends.clone();
+    for (from, to) in across() {
+        next[free[from]] = to;
+        free[from] += 1;
     }
     let tangles: Vec<Tangle> = components
         .iter()
@@ -165,7 +177,7 @@ fn sorted(graph: &DiGraph<(), ()>, vertices: &Vertices) -> Vec<Tangle> {
     let mut ready: BinaryHeap<_> = (0..components.len()).filter(|&c| waiting[c] == 0).map(key).collect();
     let mut order = Vec::new();
     while let Some(Reverse((_, c))) = ready.pop() {
-        for &to in &next[c] {
+        for &to in &next[ends[c]..ends[c + 1]] {
             waiting[to] -= 1;
             if waiting[to] == 0 {
                 ready.push(key(to));
@@ -173,6 +185,7 @@ fn sorted(graph: &DiGraph<(), ()>, vertices: &Vertices) -> Vec<Tangle> {
         }
         order.push(c);
     }
-    let mut tangles: BTreeMap<usize, Tangle> = tangles.into_iter().enumerate().collect();
-    order.into_iter().filter_map(|c| tangles.remove(&c)).filter(|tangle| !tangle.locks.is_empty()).collect()
+    let mut tangles = tangles;
+    let all = order.into_iter().map(|c| Tangle { locks: core::mem::take(&mut tangles[c].locks) });
+    all.filter(|tangle| !tangle.locks.is_empty()).collect()
 }

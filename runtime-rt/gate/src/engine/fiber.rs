@@ -322,6 +322,7 @@ impl Engine {
     }
 
     /// In the engine: lets a fiber run until it comes back. `reply` is what its request is answered with.
+    #[inline(always)]
     pub(crate) fn resume(&self, thread: ThreadId, reply: i32) -> Stop {
         let (stack, tls) = {
             let fibers = self.fibers.borrow();
@@ -347,6 +348,7 @@ impl Engine {
         super::heap::set_owner(ThreadId(0));
     }
 
+    #[inline]
     fn put_in_place(&self, tls: TlsBase) {
         if self.tls.replace(tls) != tls {
             // SAFETY: it is the block of a parked thread or of the initial one.
@@ -355,7 +357,8 @@ impl Engine {
     }
 
     /// In a fiber: goes to the engine, and comes back when the engine resumes it.
-    pub(crate) fn leave(&self, stop: Stop) -> i32 {
+    #[inline(always)]
+    fn leave(&self, stop: Stop) -> i32 {
         self.active.set(false);
         if !matches!(stop, Stop::Point) {
             *self.stop.borrow_mut() = Some(stop);
@@ -373,21 +376,25 @@ impl Engine {
     }
 
     /// In a fiber: the site that the code has announced for its next modelled call.
+    #[inline]
     pub(crate) fn take_site(&self) -> Option<SiteKey> {
         self.with_current(|fiber| fiber.call_site.take())
     }
 
     /// In a fiber: a scheduling point. Returns when the request was granted and performed in the model: its result.
+    #[inline(always)]
     pub(crate) fn point(&self, ask: Ask) -> i32 {
         self.point_at(self.take_site(), ask)
     }
 
     /// As `point`, for code that stands there.
+    #[inline(always)]
     pub(crate) fn point_at(&self, site: Option<SiteKey>, ask: Ask) -> i32 {
         self.request(self.current.get(), Request { ask, site })
     }
 
     /// As `point`, with all of it given.
+    #[inline(always)]
     pub(crate) fn request(&self, me: ThreadId, request: Request) -> i32 {
         if self.habits.has(Habit::Interrupts) {
             return interrupts::request(self, me, request);
@@ -395,26 +402,35 @@ impl Engine {
         self.request_once(me, request)
     }
 
-    /// As `request`, of a thread that nobody interrupts before.
+    /// As `request`, of a thread that nobody interrupts before. Part of its callers, so that the request is written to where it is read:
+    /// the processor waits where what was written in parts is copied as a whole.
+    #[inline(always)]
     pub(crate) fn request_once(&self, me: ThreadId, request: Request) -> i32 {
         if self.with_current(|fiber| !fiber.once.borrow().is_empty()) {
             let here = 0_u8;
             once::leave_abandoned(self, (&raw const here).expose_provenance());
         }
+        self.model.borrow_mut().threads[me.index()].request = request;
+        self.ask(me)
+    }
+
+    /// In a fiber: asks for what it has said that it wants.
+    #[inline(never)]
+    fn ask(&self, me: ThreadId) -> i32 {
         let circle = self.with_current(|fiber| fiber.circle.borrow_mut().take());
         {
             // The model asks the kernel what calls would wait for.
             let ran = self.suspend();
             let mut model = self.model.borrow_mut();
-            model.publish(me, request);
+            model.publish(me);
             if let Some(hope) = circle {
                 model.goes_in_circle(me, hope);
                 if hope == Hope::Luck {
                     control::note(Note::Luck);
                 }
             }
-            let silent = !self.tells_all.get() && may_be_silent(request.ask);
-            if silent && model.is_last() && circle.is_none() && model.enabled().contains(me) {
+            let alone = model.is_last() && circle.is_none() && !self.tells_all.get();
+            if alone && may_be_silent(&model.threads[me.index()].request.ask) && model.enabled().contains(me) {
                 // Nobody else lives, or could have come later: no choice, nothing for a schedule to say.
                 let event = model.event(me);
                 let result = model.perform(me, &event, &mut |_| 0);
@@ -486,7 +502,7 @@ impl Engine {
 
 /// Whether the request of the only thread needs no step of its own. Creation, ends and joins always have one, as strategies
 /// order threads by them; time passing has one so that it counts against the step limit.
-fn may_be_silent(ask: Ask) -> bool {
+fn may_be_silent(ask: &Ask) -> bool {
     !matches!(
         ask,
         Ask::Start | Ask::Exit | Ask::ExitProcess | Ask::Create | Ask::Join { .. } | Ask::Yield | Ask::Sleep { .. } | Ask::Waiting { .. }

@@ -125,7 +125,8 @@ impl Ask {
     }
 
     /// Whether others have nothing to do with it: it can be granted at any moment, and is the same event all the time.
-    pub(crate) fn is_steady(self) -> bool {
+    #[inline]
+    pub(crate) fn is_steady(&self) -> bool {
         matches!(
             self,
             Self::Start

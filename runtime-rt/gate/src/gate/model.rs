@@ -355,15 +355,31 @@ impl Model {
         self.exiting.hash(digest);
     }
 
-    /// A thread asks for something.
-    pub(crate) fn publish(&mut self, thread: ThreadId, request: Request) {
+    /// A thread asks for what its entry says by now.
+    pub(crate) fn publish(&mut self, thread: ThreadId) {
+        let Request { ask, site } = &self.threads[thread.index()].request;
+        // The most frequent ones first; none of them holds or names an object.
+        if let &Ask::Access { range, rw, atomic } = ask {
+            let event = Event { kind: EventKind::Access { rw, atomic }, range: Some(range), object: None, site: *site };
+            self.pending[thread.index()] = Some(event);
+            let entry = &mut self.threads[thread.index()];
+            (entry.object, entry.mutex) = (None, None);
+            self.steady.insert(thread);
+            self.dependent.remove(thread);
+            return;
+        }
         let objects = &mut self.objects;
         let free = |kind| move || State::Lock(Lock::new(kind));
-        let (object, mutex) = match request.ask {
-            Ask::Lock { lock, kind, .. } | Ask::TryLock { lock, kind } | Ask::Unlock { lock, kind } => {
-                (Some(objects.at(lock, free(kind))), None)
+        let (object, mutex) = match *ask {
+            Ask::Lock { lock, kind, .. }
+            | Ask::TryLock { lock, kind }
+            | Ask::Unlock { lock, kind }
+            | Ask::ReadLock { lock, kind, .. }
+            | Ask::TryReadLock { lock, kind } => {
+                let id = objects.at(lock, free(kind));
+                objects.lock(id).set_kind(kind);
+                (Some(id), None)
             }
-            Ask::ReadLock { lock, kind, .. } | Ask::TryReadLock { lock, kind } => (Some(objects.at(lock, free(kind))), None),
             Ask::WriteArrive { lock } => (Some(objects.at(lock, free(LockKind::WriterFirst))), None),
             Ask::Orphan { lock } => (Some(objects.at(lock, free(LockKind::NORMAL))), None),
             Ask::WaitRelease { condition, mutex, kind } | Ask::Waiting { condition, mutex, kind, .. } => {
@@ -386,26 +402,14 @@ impl Model {
             Ask::OnceLeave { once } | Ask::OnceAbandon { once } => (Some(objects.at(once, || State::Once(Once::New))), None),
             _ => (None, None),
         };
-        if let (
-            Some(id),
-            Ask::Lock { kind, .. }
-            | Ask::TryLock { kind, .. }
-            | Ask::ReadLock { kind, .. }
-            | Ask::TryReadLock { kind, .. }
-            | Ask::Unlock { kind, .. },
-        ) = (object, request.ask)
-        {
-            objects.lock(id).set_kind(kind);
-        }
         let entry = &mut self.threads[thread.index()];
-        entry.request = request;
         entry.object = object;
         entry.mutex = mutex;
         let (now, before) =
-            if request.ask.is_steady() { (&mut self.steady, &mut self.dependent) } else { (&mut self.dependent, &mut self.steady) };
+            if entry.request.ask.is_steady() { (&mut self.steady, &mut self.dependent) } else { (&mut self.dependent, &mut self.steady) };
         now.insert(thread);
         before.remove(thread);
-        if matches!(request.ask, Ask::WaitRelease { .. } | Ask::BarrierArrive { .. } | Ask::FutexWait { .. }) {
+        if matches!(entry.request.ask, Ask::WaitRelease { .. } | Ask::BarrierArrive { .. } | Ask::FutexWait { .. }) {
             entry.woken = false;
         }
         self.pending[thread.index()] = Some(self.event_of(thread));

@@ -57,18 +57,19 @@ impl Model {
             Until::Deadline(_) if self.is_free(thread) => may_end,
             Until::Deadline(_) => EventKind::LockTimeout,
         };
+        if self.is_interrupted(thread) {
+            // What would take the interruption from it.
+            let awaited = match entry.request.ask {
+                Ask::Join { child } => self.threads.get(child.index()).map(|child| child.end),
+                Ask::TimedJoin { word, .. } => Some(word),
+                Ask::AwaitSignal { .. } => Some(entry.word),
+                Ask::Call { .. } => None,
+                _ => range_of(entry.object),
+            };
+            let kind = EventKind::Interrupted { by: entry.word };
+            return Event { kind, range: awaited, object: entry.object, site: entry.request.site };
+        }
         let (kind, range, object) = match entry.request.ask {
-            ask if self.is_interrupted(thread) => {
-                // What would take the interruption from it.
-                let awaited = match ask {
-                    Ask::Join { child } => self.threads.get(child.index()).map(|child| child.end),
-                    Ask::TimedJoin { word, .. } => Some(word),
-                    Ask::AwaitSignal { .. } => Some(entry.word),
-                    Ask::Call { .. } => None,
-                    _ => range_of(entry.object),
-                };
-                (EventKind::Interrupted { by: entry.word }, awaited, entry.object)
-            }
             Ask::Start => (EventKind::Start, None, None),
             Ask::Exit => (EventKind::Exit, None, None),
             Ask::ExitProcess => (EventKind::ExitProcess, None, None),

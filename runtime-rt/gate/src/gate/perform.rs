@@ -299,7 +299,8 @@ mod tests {
     }
 
     fn ask(model: &mut Model, thread: ThreadId, ask: Ask) {
-        model.publish(thread, Request { ask, site: None });
+        model.threads[thread.index()].request = Request { ask, site: None };
+        model.publish(thread);
     }
 
     fn perform(model: &mut Model, thread: ThreadId) -> i32 {

@@ -3,12 +3,12 @@
 //! Where the processor or kernel lacks FSGSBASE, the TLS base is set by a system call instead, ten times slower.
 //! The floating-point control words are not switched: a program that changes rounding per thread is not handled.
 
-use core::arch::{asm, naked_asm};
+use core::arch::asm;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::call::system_call;
 
-/// A stopped flow of control: where its stack pointer stands, with the registers that calls preserve below it.
+/// A stopped flow of control: where its stack pointer stands, with the address to go on at there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct StackPointer(pub(crate) usize);
@@ -60,30 +60,37 @@ pub(crate) unsafe fn set_tls_base(base: TlsBase) {
 
 /// Stops here, leaving the stack pointer in `from`, and goes on at `to`. Returns when someone goes on at what `from` got.
 ///
+/// Always part of its caller, without a call or a return of its own: the processor's record of return addresses stays in step with the
+/// calls on either side, and each place that stops goes on at one address.
+///
 /// # Safety
 ///
 /// `to` must come from this function or from `prepare`, and be used once.
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn swap(from: *mut StackPointer, to: StackPointer) {
-    naked_asm!(
-        "push rbp",
-        "push rbx",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "mov [rdi], rsp",
-        "mov rsp, rsi",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
-        // Not `ret`: the processor would expect to return to the caller of this function.
-        "pop rcx",
-        "jmp rcx",
-    )
+#[inline(always)]
+pub(crate) unsafe fn swap(from: *mut StackPointer, to: StackPointer) {
+    // SAFETY: the caller vouches for the stack; all registers that the other side may use are saved or given up.
+    unsafe {
+        asm!(
+            "push rbp",
+            "push rbx",
+            "lea rax, [rip + 2f]",
+            "push rax",
+            "mov [rdi], rsp",
+            "mov rsp, rsi",
+            "pop rax",
+            "jmp rax",
+            "2:",
+            "pop rbx",
+            "pop rbp",
+            inout("rdi") from => _,
+            inout("rsi") to.0 => _,
+            out("r12") _,
+            out("r13") _,
+            out("r14") _,
+            out("r15") _,
+            clobber_abi("C"),
+        );
+    }
 }
 
 /// A stack that starts `entry` when it is first gone to. `top` is the end of free stack memory.
@@ -94,9 +101,8 @@ pub(crate) unsafe extern "C" fn swap(from: *mut StackPointer, to: StackPointer) 
 pub(crate) unsafe fn prepare(top: usize, entry: extern "C" fn() -> !) -> StackPointer {
     // A function finds its stack pointer 8 below a multiple of 16. Above: a zero return address, which ends backtraces.
     let entry_at = (top & !15) - 64;
-    let words: *mut usize = core::ptr::with_exposed_provenance_mut(entry_at - 48);
-    let content = [0, 0, 0, 0, 0, 0, entry as usize, 0];
-    // SAFETY: the eight words lie within the 256 bytes.
-    unsafe { words.cast::<[usize; 8]>().write(content) };
-    StackPointer(entry_at - 48)
+    let words: *mut usize = core::ptr::with_exposed_provenance_mut(entry_at);
+    // SAFETY: the two words lie within the 256 bytes.
+    unsafe { words.cast::<[usize; 2]>().write([entry as usize, 0]) };
+    StackPointer(entry_at)
 }

@@ -25,7 +25,7 @@ use super::{control, early, timers};
 use crate::gate::ask::Ask;
 use crate::gate::thread::Life;
 use crate::sys::switch::{StackPointer, prepare};
-use crate::sys::unwind::{self, Place};
+use crate::sys::unwind;
 
 /// A step as it is kept for a schedule.
 #[derive(Clone, Copy)]
@@ -386,10 +386,15 @@ extern "C" fn entry() -> ! {
     let Some(engine) = super::fiber::running() else { control::broken("a fiber runs without an engine") };
     let routine = engine.with_current(|fiber| fiber.routine);
     let routine = routine.unwrap_or(Routine { function: run_main, argument: core::ptr::null_mut() });
-    let mut place = Place::new();
-    // SAFETY: the place is on this very stack, and the routine is the program's.
-    let ran = unsafe { unwind::run(routine.function, routine.argument, &raw mut place) };
-    let result = if ran.unwound == 0 { ran.result } else { engine.with_current(|fiber| fiber.result.get()) };
+    // SAFETY: the routine is the program's.
+    let result = unsafe { unwind::run(routine.function, routine.argument) };
+    end_thread(engine, result)
+}
+
+/// Where a fiber goes on whose stack was unwound.
+pub(crate) extern "C" fn unwound() -> ! {
+    let Some(engine) = super::fiber::running() else { control::broken("a stack was unwound that is no fiber's") };
+    let result = engine.with_current(|fiber| fiber.result.get());
     end_thread(engine, result)
 }
 

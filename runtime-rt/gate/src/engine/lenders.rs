@@ -10,9 +10,11 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
+use super::execution::unwound;
 use crate::sys::call;
 use crate::sys::real::{Real, real};
 use crate::sys::switch::{TlsBase, tls_base};
+use crate::sys::unwind::{self, Place};
 
 /// What a parked thread lends.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +72,12 @@ pub(crate) fn free_stack(address: usize) -> usize {
 }
 
 extern "C" fn park(_: *mut c_void) -> *mut c_void {
+    let mut place = Place::new();
+    // SAFETY: this frame is never left, and what runs on the stack is the program.
+    unsafe { unwind::settle(&raw mut place, rest, unwound) }
+}
+
+extern "C" fn rest() -> ! {
     let here = 0_u8;
     STACK.store(free_stack((&raw const here).expose_provenance()), Relaxed);
     TASK.store(call::task(), Relaxed);

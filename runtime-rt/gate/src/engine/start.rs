@@ -5,12 +5,14 @@ use core::ffi::c_void;
 
 use explorer::target::page::{Note, Phase, Word};
 
+use super::execution::unwound;
 use super::fiber::{Engine, Main};
 use super::lenders::Lender;
 use super::{clock, control, exec, explore, lenders, signals};
 use crate::sys::memory::{Sharing, map_at};
 use crate::sys::real::{Real, real};
 use crate::sys::switch::{StackPointer, detect, prepare, swap, tls_base};
+use crate::sys::unwind::{Place, load, settle};
 
 type MainFunction = extern "C" fn(i32, *mut *mut libc::c_char, *mut *mut libc::c_char) -> i32;
 
@@ -99,7 +101,7 @@ const OWN_HOME: usize = 0x2f00_0000_0000;
 
 fn take_over(main: Main) -> ! {
     detect();
-    crate::sys::unwind::load();
+    load();
     let here = 0_u8;
     // Fibers of the initial thread begin below this frame, which is never left.
     let stack = lenders::free_stack((&raw const here).expose_provenance() - 4096);
@@ -107,6 +109,7 @@ fn take_over(main: Main) -> ! {
     // SAFETY: asks for the caller's own identity.
     let identity = unsafe { libc::pthread_self() };
     let Ok(own) = map_at(OWN_HOME, OWN_BYTES, Sharing::Private) else { control::broken("no memory for the engine's stack") };
+    OWN.store(own, core::sync::atomic::Ordering::Relaxed);
     let active: *const Cell<bool> = core::ptr::with_exposed_provenance(own);
     // SAFETY: the far end of the stack that was just mapped, zeroed, and never unmapped; this one thread alone accesses it.
     let active = unsafe { &*active };
@@ -121,13 +124,23 @@ fn take_over(main: Main) -> ! {
     if crate::interpose::threads::created_early() {
         control::note(Note::EarlyThread);
     }
+    let mut place = Place::new();
+    // SAFETY: this frame is never left, and what runs on the stack below is the program.
+    unsafe { settle(&raw mut place, go_to_engine, unwound) }
+}
+
+/// Leaves the initial thread's stack to its fibers.
+extern "C" fn go_to_engine() -> ! {
     let mut nowhere = StackPointer(0);
-    // SAFETY: the end of a stack that was just mapped.
-    let engine = unsafe { prepare(own + OWN_BYTES, on_own_stack) };
+    // SAFETY: the end of a stack that was mapped there, and that nobody is on.
+    let engine = unsafe { prepare(OWN.load(core::sync::atomic::Ordering::Relaxed) + OWN_BYTES, on_own_stack) };
     // SAFETY: it was just prepared.
     unsafe { swap(&raw mut nowhere, engine) };
     control::broken("the engine came to an end")
 }
+
+/// Where the engine's own private memory lies.
+static OWN: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
 
 /// The initial stack grows by faults, which must not happen while it is write-protected: takes what a fiber may need now.
 fn grow_stack(top: usize) {

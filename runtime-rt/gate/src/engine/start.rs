@@ -102,6 +102,7 @@ const OWN_HOME: usize = 0x2f00_0000_0000;
 fn take_over(main: Main) -> ! {
     detect();
     load();
+    crate::interpose::at_exit::look();
     let here = 0_u8;
     // Fibers of the initial thread begin below this frame, which is never left.
     let stack = lenders::free_stack((&raw const here).expose_provenance() - 4096);

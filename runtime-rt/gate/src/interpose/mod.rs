@@ -3,6 +3,7 @@
 //! They are doors without logic: a call by a controlled thread becomes a request to the model, any other passes through.
 //! One family a file.
 
+pub(crate) mod at_exit;
 pub(crate) mod barrier;
 pub(crate) mod condition;
 pub(crate) mod futex;
@@ -89,6 +90,7 @@ fn set_errno(error: c_int) {
 /// Looks up all of the C library's functions behind ours, so that no execution has to.
 pub(crate) fn look_up_all() {
     let all = [
+        at_exit::REALS,
         futex::REALS,
         barrier::REALS,
         condition::REALS,

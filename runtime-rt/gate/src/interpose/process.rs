@@ -6,7 +6,7 @@ use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use explorer::target::page::Note;
 use model::report::FailureKind;
 
-use super::export;
+use super::{at_exit, export};
 use crate::engine::clock;
 use crate::engine::control;
 use crate::engine::execution::end_process;
@@ -36,7 +36,9 @@ pub(super) static REALS: &[&Real] =
 
 /// In a fiber that ends the process: runs what `exit` runs, as far as it is registered with the C library.
 pub(crate) fn run_exit_handlers(engine: &Engine) {
-    real!(FINALIZE, fn(*mut c_void), core::ptr::null_mut());
+    if at_exit::has_own() || !engine.restorer.is_protecting() {
+        real!(FINALIZE, fn(*mut c_void), core::ptr::null_mut());
+    }
     stream::empty(|descriptor, address, length| engine.printed.take(descriptor, address, length));
     real!(FLUSH, fn(*mut c_void) -> c_int, core::ptr::null_mut());
 }

@@ -37,9 +37,8 @@ pub(crate) struct Circle {
 impl Circle {
     /// Forgets everything.
     pub(crate) fn begin(&mut self) {
-        let mut passed = core::mem::take(&mut self.passed);
-        passed.clear();
-        *self = Self { passed, ..Self::default() };
+        self.progress();
+        (self.others, self.latest, self.alone, self.found) = (0, 0, 0, false);
     }
 
     /// The thread has written something: this is no circle.

@@ -77,6 +77,8 @@ pub(super) fn start(engine: &Engine, place: *mut libc::pthread_t, attributes: *c
     make_room(engine);
     // Its number is that of the step that creates it: which thread got here first makes no difference.
     let child = ThreadId(engine.point(Ask::Create).unsigned_abs());
+    // Threads are never as many again: no circle.
+    engine.with_current(|fiber| fiber.circle.borrow_mut().progress());
     let Some(identity) = equip(engine, child, routine) else { engine.leave_for_good(Stop::NeedLenders) };
     store(place, identity);
     if is_detached(attributes) {
@@ -92,6 +94,7 @@ pub(super) fn join(engine: &Engine, identity: libc::pthread_t) -> Result<*mut c_
         Some(child) if child == engine.current() => Err(libc::EDEADLK),
         Some(child) => {
             engine.point(Ask::Join { child });
+            engine.with_current(|fiber| fiber.circle.borrow_mut().progress());
             Ok(forget(engine, child))
         }
     }

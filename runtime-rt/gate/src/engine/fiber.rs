@@ -108,16 +108,19 @@ impl Fiber {
 
     /// As `new`, in the memory of a fiber of an earlier execution.
     pub(crate) fn renew(&mut self, stack: StackPointer, lender: Lender, routine: Option<Routine>) {
-        let (mut circle, mut once, mut destructors) = (self.circle.take(), self.once.take(), self.destructors.take());
-        circle.begin();
-        once.clear();
-        destructors.clear();
-        *self = Self {
-            circle: RefCell::new(circle),
-            once: RefCell::new(once),
-            destructors: RefCell::new(destructors),
-            ..Self::new(stack, lender, routine)
-        };
+        let Self { circle, once, destructors, .. } = self;
+        circle.get_mut().begin();
+        once.get_mut().clear();
+        destructors.get_mut().clear();
+        self.stack.set(stack);
+        (self.tls, self.identity, self.base) = (lender.tls, lender.identity, lender.stack);
+        self.routine = routine;
+        self.result.set(core::ptr::null_mut());
+        self.forgotten.set(false);
+        self.accesses.set(0);
+        self.call_site.set(None);
+        self.last_site.set(None);
+        self.stood.set(0);
     }
 
     /// It has taken a step, within a call perhaps that takes several: without passing another place it does not stand where it stood.

@@ -412,7 +412,18 @@ impl Model {
         if matches!(entry.request.ask, Ask::WaitRelease { .. } | Ask::BarrierArrive { .. } | Ask::FutexWait { .. }) {
             entry.woken = false;
         }
-        self.pending[thread.index()] = Some(self.event_of(thread));
+        let kind = match entry.request.ask {
+            Ask::Unlock { .. } => Some(EventKind::Unlock),
+            Ask::Lock { until: Until::Forever, .. } if entry.signals == 0 && !entry.cancelled => Some(EventKind::Lock),
+            _ => None,
+        };
+        let event = match (kind, object) {
+            (Some(kind), Some(id)) => {
+                Event { kind, range: Some(self.objects.get(id).range), object, site: self.threads[thread.index()].request.site }
+            }
+            _ => self.event_of(thread),
+        };
+        self.pending[thread.index()] = Some(event);
         // Without injected locks there is nothing to ask.
         if self.holds.is_any()
             && let Some(why) = self.gives_up(thread)

@@ -28,15 +28,14 @@ impl Model {
 
     /// The same in memory of the caller's, for each step: the processor waits where small writes are read back as large ones.
     pub(crate) fn find_enabled(&mut self, enabled: &mut ThreadSet) {
-        *enabled = self.steady;
-        for thread in self.dependent.iter() {
-            let entry = &self.threads[thread.index()];
-            if is_flexible(entry.request.ask) || entry.signals != 0 || entry.cancelled {
-                self.pending[thread.index()] = Some(self.event_of(thread));
+        for part in 0..ThreadSet::PARTS {
+            for thread in self.dependent.part(part) {
+                let entry = &self.threads[thread.index()];
+                if is_flexible(&entry.request.ask) || entry.signals != 0 || entry.cancelled {
+                    self.pending[thread.index()] = Some(self.event_of(thread));
+                }
             }
-            if self.is_enabled(thread) {
-                enabled.insert(thread);
-            }
+            enabled.set_part(part, &self.steady, self.dependent.part(part).filter(|&thread| self.is_enabled(thread)));
         }
         if let Some(thread) = self.exiting
             && enabled.contains(thread)
@@ -194,7 +193,7 @@ impl Model {
 }
 
 /// Whether what the request is as an event depends on what others do.
-fn is_flexible(ask: Ask) -> bool {
+fn is_flexible(ask: &Ask) -> bool {
     matches!(
         ask,
         Ask::Create

@@ -144,9 +144,23 @@ fn main() -> ExitCode {
     }
 }
 
-/// What was not as it should be.
+/// What was not as it should be. A command that was built anew meanwhile may be the cause, and is named then.
 fn run(line: &CommandLine) -> Result<Vec<String>> {
     let atomfix = atomfix(line.atomfix.as_deref())?;
+    let written = || std::fs::metadata(&atomfix).and_then(|file| file.modified()).ok();
+    let before = written();
+    let mut measured = measure(line, atomfix.clone());
+    let replaced = format!("{} was replaced while this ran, which may be why: run it again", atomfix.display());
+    match &mut measured {
+        _ if written() == before => {}
+        Ok(problems) if problems.is_empty() => {}
+        Ok(problems) => problems.push(replaced),
+        Err(_) => return measured.context(replaced),
+    }
+    measured
+}
+
+fn measure(line: &CommandLine, atomfix: PathBuf) -> Result<Vec<String>> {
     let work = Path::new(env!("CARGO_MANIFEST_DIR")).join("work");
     if !matches!(line.command, Command::PreparePbzip2) {
         println!("machine: {}\n", machine::describe());

@@ -17,22 +17,19 @@ use super::circle::Circle;
 use super::control;
 use super::execution::Recorder;
 use super::failure::Failed;
-use super::habits::{Habit, Habits};
-use super::interrupts;
+use super::habits::Habits;
 use super::lenders::Lender;
 use super::output::Printed;
 use super::restore::Restorer;
 use super::rounds::Rounds;
 use super::timers::Timers;
-use crate::gate::ask::{Ask, Request};
 use crate::gate::model::Model;
 use crate::gate::shadow::Shadow;
 use crate::gate::thread::Hope;
 use crate::interpose::named::Names;
-use crate::interpose::once::{self, Running};
+use crate::interpose::once::Running;
 use crate::sys::switch::{StackPointer, TlsBase, set_tls_base, swap};
 use explorer::races::{Party, Race, Races};
-use explorer::target::page::Note;
 use model::event::{Event, Range};
 
 /// A thread's routine and its argument.
@@ -361,7 +358,7 @@ impl Engine {
 
     /// In a fiber: goes to the engine, and comes back when the engine resumes it.
     #[inline(always)]
-    fn leave(&self, stop: Stop) -> i32 {
+    pub(super) fn leave(&self, stop: Stop) -> i32 {
         self.active.set(false);
         if !matches!(stop, Stop::Point) {
             *self.stop.borrow_mut() = Some(stop);
@@ -376,78 +373,6 @@ impl Engine {
     pub(crate) fn leave_for_good(&self, stop: Stop) -> ! {
         self.leave(stop);
         control::broken("a fiber that had ended was resumed")
-    }
-
-    /// In a fiber: the site that the code has announced for its next modelled call.
-    #[inline]
-    pub(crate) fn take_site(&self) -> Option<SiteKey> {
-        self.with_current(|fiber| fiber.call_site.take())
-    }
-
-    /// In a fiber: a scheduling point. Returns when the request was granted and performed in the model: its result.
-    #[inline(always)]
-    pub(crate) fn point(&self, ask: Ask) -> i32 {
-        self.point_at(self.take_site(), ask)
-    }
-
-    /// As `point`, for code that stands there.
-    #[inline(always)]
-    pub(crate) fn point_at(&self, site: Option<SiteKey>, ask: Ask) -> i32 {
-        self.request(self.current.get(), Request { ask, site })
-    }
-
-    /// As `point`, with all of it given.
-    #[inline(always)]
-    pub(crate) fn request(&self, me: ThreadId, request: Request) -> i32 {
-        if self.habits.has(Habit::Interrupts) {
-            return interrupts::request(self, me, request);
-        }
-        self.request_once(me, request)
-    }
-
-    /// As `request`, of a thread that nobody interrupts before. Part of its callers, so that the request is written to where it is read:
-    /// the processor waits where what was written in parts is copied as a whole.
-    #[inline(always)]
-    pub(crate) fn request_once(&self, me: ThreadId, request: Request) -> i32 {
-        if self.with_current(|fiber| !fiber.once.borrow().is_empty()) {
-            let here = 0_u8;
-            once::leave_abandoned(self, (&raw const here).expose_provenance());
-        }
-        self.model.borrow_mut().threads[me.index()].request = request;
-        self.ask(me)
-    }
-
-    /// In a fiber: asks for what it has said that it wants.
-    #[inline(never)]
-    fn ask(&self, me: ThreadId) -> i32 {
-        let circle = self.with_current(|fiber| fiber.circle.borrow_mut().take());
-        {
-            // The model asks the kernel what calls would wait for.
-            let ran = self.suspend();
-            let mut model = self.model.borrow_mut();
-            model.publish(me);
-            if let Some(hope) = circle {
-                model.goes_in_circle(me, hope);
-                if hope == Hope::Luck {
-                    control::note(Note::Luck);
-                }
-            }
-            let alone = model.is_last() && circle.is_none() && !self.tells_all.get();
-            if alone && may_be_silent(&model.threads[me.index()].request.ask) && model.enabled().contains(me) {
-                // Nobody else lives, or could have come later: no choice, nothing for a schedule to say.
-                let event = model.event(me);
-                let result = model.perform(me, &event, &mut |_| 0);
-                self.note_step(me, &event);
-                self.go_on(ran);
-                return result;
-            }
-            self.go_on(ran);
-        }
-        let reply = self.leave(Stop::Point);
-        if self.stop_at.get().is_some() {
-            super::debugger::stop_if_there(self);
-        }
-        reply
     }
 
     /// In a fresh process that goes on with another one's work: the engine is here now.
@@ -501,13 +426,4 @@ impl Engine {
             races.renew(range);
         }
     }
-}
-
-/// Whether the request of the only thread needs no step of its own. Creation, ends and joins always have one, as strategies
-/// order threads by them; time passing has one so that it counts against the step limit.
-fn may_be_silent(ask: &Ask) -> bool {
-    !matches!(
-        ask,
-        Ask::Start | Ask::Exit | Ask::ExitProcess | Ask::Create | Ask::Join { .. } | Ask::Yield | Ask::Sleep { .. } | Ask::Waiting { .. }
-    )
 }

@@ -1,7 +1,7 @@
 //! The engine: fibers, executions and how they are started.
 //!
 //! From start to end: `start` takes over before `main`; `control` is the page shared with the `atomfix` process; `lenders`
-//! are parked threads that lend their TLS blocks and stacks; `fiber` is a program thread on a lent stack; `execution` runs
+//! are parked threads that lend their TLS blocks and stacks; `fiber` is a program thread on a lent stack, which asks by `request`; `execution` runs
 //! one execution; `explore` runs them all, by a `driver`: forking (`fork`), restoring (`restore`) or starting the program anew (`exec`), with `debugger` where one stops; `dispatch`
 //! gets the program's system calls, which `answers` answers itself and `calls` makes at scheduling points, `timers` what runs in virtual time, `clock` the instructions that read the time, with `outside` for
 //! what the world has to say; `failure` says what went wrong, `habits` keeps what needs more points, `interrupts` lets threads be signalled and cancelled, `circle` finds
@@ -31,6 +31,7 @@ pub(crate) mod interrupts;
 pub(crate) mod lenders;
 pub(crate) mod output;
 pub(crate) mod outside;
+mod request;
 pub(crate) mod restore;
 pub(crate) mod rounds;
 pub(crate) mod signals;

@@ -2,7 +2,8 @@
 //!
 //! The C library and those that come with the compiler have handlers and destructors in every process. They give back memory that no
 //! execution looks at again, and write to nearly as many pages as a small program does itself; the restore driver leaves them out
-//! where there are no others. Not looked at: libraries that are loaded while the program runs, which that driver does not allow.
+//! where there are no others. Not looked at: libraries that are loaded while the program runs, which that driver does not allow. `on_exit`'s
+//! handlers are not run at all, by any driver.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -11,10 +12,9 @@ use super::export;
 use crate::sys::real::{Real, real};
 
 static AT_EXIT: Real = Real::new(c"__cxa_atexit");
-static ON_EXIT: Real = Real::new(c"on_exit");
 
 /// All of them.
-pub(super) static REALS: &[&Real] = &[&AT_EXIT, &ON_EXIT];
+pub(super) static REALS: &[&Real] = &[&AT_EXIT];
 
 /// Whether something of the program's own is to be run. In the program's memory: what an execution registers is forgotten with it.
 static OWN: AtomicBool = AtomicBool::new(false);
@@ -97,7 +97,6 @@ fn is_of_system(library: *const c_void) -> bool {
 }
 
 type Handler = extern "C" fn(*mut c_void);
-type StatusHandler = extern "C" fn(c_int, *mut c_void);
 
 export! {
     fn __cxa_atexit(function: Handler, argument: *mut c_void, library: *mut c_void) -> c_int {
@@ -105,11 +104,6 @@ export! {
             OWN.store(true, Relaxed);
         }
         real!(AT_EXIT, fn(Handler, *mut c_void, *mut c_void) -> c_int, function, argument, library)
-    }
-
-    fn on_exit(function: StatusHandler, argument: *mut c_void) -> c_int {
-        OWN.store(true, Relaxed);
-        real!(ON_EXIT, fn(StatusHandler, *mut c_void) -> c_int, function, argument)
     }
 }
 

@@ -41,7 +41,7 @@ pub enum Origin {
     Pair,
     /// Deadlock resolution: the lock is to be held before another one is taken.
     Hoist,
-    /// The lock is to be held around a loop. Its tail is the loop's header, which lies in the interior too.
+    /// The lock is to be held around a loop: its tail is the loop's header, which lies in the interior too. Or on from one region to the next.
     Lift,
 }
 

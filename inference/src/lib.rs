@@ -52,6 +52,7 @@ pub mod hoist;
 pub mod lift;
 pub mod program_cycle;
 pub mod resolve;
+mod sequence;
 
 pub mod emit;
 pub mod statistics;

@@ -31,11 +31,11 @@ use crate::sets::Set;
 /// The most accesses that a region around a whole loop may make, on average: some microseconds.
 const LONGEST: u64 = 4096;
 
-/// One loop out of which one lock's acquisitions are to be moved.
+/// One loop out of which one lock's acquisitions are to be moved, or one lock's regions that are to become one (`sequence`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lift {
     pub(crate) spot: Spot,
-    /// One for each way into the loop.
+    /// One for each way into the loop, or from one region to the next.
     pub(crate) constraints: Vec<Constraint>,
     /// Acquisitions that would run less in each profiled run.
     pub(crate) executions: u64,

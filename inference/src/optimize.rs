@@ -1,6 +1,6 @@
 //! The optimizations of placed locks, each of which can be turned off, and what each saved.
 //!
-//! The first two are those of seed 002, section 7, the third is ours (`lift`). None changes what is kept; a plan without them is
+//! The first two are those of seed 002, section 7, the others are ours (`lift`, `sequence`). None changes what is kept; a plan without them is
 //! accepted by the checker all the same. Not here: what is no optimization but part of the rules, such as that an access within a
 //! region takes no lock of its own.
 
@@ -24,11 +24,13 @@ pub enum Optimization {
     Acquisitions,
     /// Moves acquisitions and releases out of loops. Needs `Acquisitions`, which leaves out those within.
     Loops,
+    /// Holds a lock on from one region to the next that follows at once. Needs `Acquisitions`, which leaves out the one in between.
+    Sequences,
 }
 
 impl Optimization {
     /// All, in the order in which reports name them.
-    pub const ALL: [Self; 3] = [Self::Releases, Self::Acquisitions, Self::Loops];
+    pub const ALL: [Self; 4] = [Self::Releases, Self::Acquisitions, Self::Loops, Self::Sequences];
 
     /// Its name on the command line.
     #[must_use]
@@ -37,6 +39,7 @@ impl Optimization {
             Self::Releases => "releases",
             Self::Acquisitions => "acquisitions",
             Self::Loops => "loops",
+            Self::Sequences => "sequences",
         }
     }
 }
@@ -71,13 +74,13 @@ impl FromStr for Optimization {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Optimizations {
     /// By place in `Optimization::ALL`.
-    off: [bool; 3],
+    off: [bool; 4],
 }
 
 impl Default for Optimizations {
     /// All.
     fn default() -> Self {
-        Self { off: [false; 3] }
+        Self { off: [false; 4] }
     }
 }
 
@@ -95,7 +98,7 @@ impl Optimizations {
     #[must_use]
     pub fn has(self, one: Optimization) -> bool {
         let needs = match one {
-            Optimization::Loops => !self.off[Optimization::Acquisitions as usize],
+            Optimization::Loops | Optimization::Sequences => !self.off[Optimization::Acquisitions as usize],
             Optimization::Releases | Optimization::Acquisitions => true,
         };
         needs && !self.off[one as usize]

@@ -10,7 +10,8 @@
 //! variable, and where hoisting fails because of a wait or a program lock it fails for the merged lock as well.
 //! Cycles of program locks alone are reported and left as they are.
 //!
-//! In the end acquisitions are lifted out of loops (`lift`), as far as that closes no cycle.
+//! In the end acquisitions are lifted out of loops (`lift`) and regions that follow each other made one (`sequence`), as far as that closes no
+//! cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,6 +29,7 @@ use crate::order::{Detail, Heat, LockKey, Order, OrderFacts, OrderGraph, Rank, S
 use crate::pipeline::Config;
 use crate::placement::{Placements, Spot, constraints, place_all, remove};
 use crate::program_cycle::ProgramCycle;
+use crate::sequence::sequences;
 use crate::spin::held_around;
 
 /// Deadlock-free placements, and what it took.
@@ -228,13 +230,16 @@ impl State<'_> {
     fn optimize(&mut self, rank: &Rank, config: &Config) -> Vec<Saving> {
         let counts = Counts::of(self.facts.evidence);
         let mut all = savings(self.facts.program, &counts, &self.placements);
-        let mut loops = Saving { optimization: Optimization::Loops.to_string(), operations: 0, executions: 0 };
-        if config.optimizations.has(Optimization::Loops) {
-            let before = self.operations();
-            loops.executions = self.lift(lifts(self.facts, &counts, &self.placements), rank);
-            loops.operations = before.saturating_sub(self.operations()) as u64;
+        for optimization in [Optimization::Loops, Optimization::Sequences] {
+            let mut saving = Saving { optimization: optimization.to_string(), operations: 0, executions: 0 };
+            if config.optimizations.has(optimization) {
+                let find = if optimization == Optimization::Loops { lifts } else { sequences };
+                let before = self.operations();
+                saving.executions = self.lift(find(self.facts, &counts, &self.placements), rank);
+                saving.operations = before.saturating_sub(self.operations()) as u64;
+            }
+            all.push(saving);
         }
-        all.push(loops);
         all
     }
 

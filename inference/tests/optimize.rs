@@ -47,7 +47,7 @@ fn a_loop_that_does_little_else_is_held_around_as_a_whole() {
 #[test]
 fn what_lifting_saves_is_counted() {
     let inferred = infer_without(&parse(&counting("-", "")), &[]);
-    let loops = inferred.certificate.savings.last().expect("three optimizations");
+    let loops = &inferred.certificate.savings[2];
     assert_eq!((loops.optimization.as_str(), loops.operations, loops.executions), ("loops", 0, 990));
     assert!(inferred.certificate.to_string().contains("loops: 0 operations, which would run 990 times a run"));
 }
@@ -138,4 +138,62 @@ fn lifting_that_would_close_a_cycle_of_waits_is_taken_back() {
     };
     assert_eq!(on_x(&text("pair g 2 2 X"), &[]), ["f before 1: x acquire X", "f 2->9: x release 1"]);
     assert_eq!(on_x(&text("pair g 1 3 X"), &[]), ["f before 3: x acquire X", "f 7->8: x release 3"]);
+}
+
+/// x is written at 1 and then at 3, three hundred times; something in between.
+fn in_sequence(between: &str, after: &str) -> String {
+    format!(
+        "fn f
+           1: write x -> 2
+           2: {between}
+           3: write x -> 4
+           4: {after}
+           5: return
+         fn g
+           1: read x -> 2
+           2: read x -> 3
+           3: return
+         ran f 1 300
+         ran f 3 300
+         pair g 1 2 X"
+    )
+}
+
+const HELD_ON: &[&str] = &["f before 1: x acquire X", "f 3->4: x release 1"];
+const ONE_BY_ONE: &[&str] = &["f before 1: x acquire X", "f before 3: x acquire X", "f 1->2: x release 1", "f 3->4: x release 3"];
+
+#[test]
+fn regions_that_follow_each_other_at_once_become_one() {
+    assert_eq!(on_x(&in_sequence("read z -> 3", "- -> 5"), &[]), HELD_ON);
+    for off in [Optimization::Sequences, Optimization::Acquisitions] {
+        assert_eq!(on_x(&in_sequence("read z -> 3", "- -> 5"), &[off]), ONE_BY_ONE, "without {off}");
+    }
+}
+
+#[test]
+fn what_holding_on_saves_is_counted() {
+    let inferred = infer_without(&parse(&in_sequence("- -> 3", "- -> 5")), &[]);
+    let sequences = inferred.certificate.savings.last().expect("four optimizations");
+    assert_eq!((sequences.optimization.as_str(), sequences.operations, sequences.executions), ("sequences", 2, 300));
+}
+
+#[test]
+fn what_may_take_long_or_leads_elsewhere_or_around_is_not_held_over() {
+    let ways =
+        [("call h -> 3", "- -> 5"), ("lock m -> 3", "- -> 5"), ("sleep -> 3", "- -> 5"), ("- -> 3 5", "- -> 5"), ("- -> 3", "- -> 1 5")];
+    for (between, after) in ways {
+        assert_eq!(on_x(&in_sequence(between, after), &[]), ONE_BY_ONE, "{between}, {after}");
+    }
+}
+
+#[test]
+fn a_region_that_runs_seldom_or_is_reached_otherwise_or_weaker_begins_by_itself() {
+    let text = in_sequence("- -> 3", "- -> 5");
+    assert_eq!(on_x(&text.replace("300", "200"), &[]), ONE_BY_ONE);
+    let reached = on_x(&text.replace("1: write x -> 2\n           2", "0: - -> 1 3\n           1: write x -> 2\n           2"), &[]);
+    assert_eq!(reached, ONE_BY_ONE);
+    assert_eq!(
+        on_x(&text.replace("3: write x", "3: read x"), &[]),
+        ONE_BY_ONE.iter().map(|line| line.replace("before 3: x acquire X", "before 3: x acquire R")).collect::<Vec<_>>()
+    );
 }

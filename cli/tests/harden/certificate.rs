@@ -55,17 +55,18 @@ fn contradicting_edits_are_named_with_their_line() {
 #[test]
 fn optimizations_can_be_turned_off_by_name_and_what_each_saved_is_told() {
     let sandbox = Sandbox::new();
-    let said = sandbox.shell("exec \"$ATOMFIX\" infer ./app --stats --no-opt releases --no-opt acquisitions --no-opt loops");
+    let said =
+        sandbox.shell("exec \"$ATOMFIX\" infer ./app --stats --no-opt releases --no-opt acquisitions --no-opt loops --no-opt sequences");
     assert_eq!(said.code, 0, "{}{}", said.out, said.err);
     let certificate = fs::read_to_string(sandbox.path("app.atomfix/certificate.txt")).expect("a certificate");
-    for name in ["releases", "acquisitions", "loops"] {
+    for name in ["releases", "acquisitions", "loops", "sequences"] {
         let row = said.out.lines().find(|line| line.starts_with(&format!("saved by optimization '{name}'")));
         assert!(row.is_some_and(|row| row.ends_with("  0 operations, 0 executions a run")), "{name}: {}", said.out);
         assert!(certificate.contains(&format!("{name}: 0 operations, which would run 0 times a run")), "{certificate}");
     }
     let said = sandbox.shell("exec \"$ATOMFIX\" harden ./app -o app.hard --no-opt unroll");
     assert_eq!(said.code, 2, "{}{}", said.out, said.err);
-    assert!(said.err.contains("'unroll' is none of releases, acquisitions, loops"), "{}", said.err);
+    assert!(said.err.contains("'unroll' is none of releases, acquisitions, loops, sequences"), "{}", said.err);
 }
 
 #[test]

@@ -43,7 +43,7 @@ enum Command {
         /// Measure each piece of work this often
         #[arg(long, default_value_t = 5)]
         rounds: usize,
-        /// Programs to take: memcached, pbzip2, zstd; all if none is named
+        /// Programs to take: memcached, memcached-production, pbzip2, zstd; all if none is named, but for the second with --short
         names: Vec<String>,
     },
     /// Build pbzip2 with atomfix from Debian's source package, make data for it, and print the folder
@@ -266,12 +266,20 @@ fn kernels(atomfix: &Path, short: bool, names: &[String]) -> Result<Vec<String>>
 
 fn real_programs(environment: &Environment, names: &[String]) -> Result<Vec<String>> {
     type Benchmark = fn(&Environment) -> Result<Outcome>;
-    let all: [(&str, Benchmark); 3] = [("pbzip2", real::pbzip2::run), ("zstd", real::zstd::run), ("memcached", real::memcached::run)];
+    let all: [(&str, Benchmark); 4] = [
+        ("pbzip2", real::pbzip2::run),
+        ("zstd", real::zstd::run),
+        ("memcached", real::memcached::run),
+        ("memcached-production", real::memcached::run_production),
+    ];
+    // The short form is a test of the chain, which takes the other build of the same program through it.
+    let by_itself = |name: &str| environment.length == Length::Full || name != "memcached-production";
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|(known, _)| known != name)) {
         bail!("there is no program '{unknown}'");
     }
     let mut problems = Vec::new();
-    for (name, benchmark) in all.iter().filter(|(name, _)| names.is_empty() || names.iter().any(|wanted| wanted == name)) {
+    for (name, benchmark) in all.iter().filter(|(name, _)| names.iter().any(|wanted| wanted == name) || names.is_empty() && by_itself(name))
+    {
         match benchmark(environment) {
             Ok(outcome) => {
                 println!("{outcome}");

@@ -22,8 +22,13 @@ pub fn atomfix(environment: &Environment, folder: &Path, command: &str) -> Child
 
 /// Profiles passing runs with these arguments.
 pub fn profile(environment: &Environment, program: &Path, arguments: &[&str]) -> Result<()> {
+    profile_with(environment, program, 1, arguments)
+}
+
+/// The same with the seed of the runs' perturbation.
+pub fn profile_with(environment: &Environment, program: &Path, seed: u64, arguments: &[&str]) -> Result<()> {
     let (folder, name) = parts(program)?;
-    atomfix(environment, folder, "profile").arg(name).args(["--seed", "1"]).args(arguments).run()?.succeeded()?;
+    atomfix(environment, folder, "profile").arg(name).args(["--seed", &seed.to_string()]).args(arguments).run()?.succeeded()?;
     Ok(())
 }
 

@@ -176,6 +176,24 @@ fn what_differs_from_run_to_run_is_the_same_in_all_executions() {
 }
 
 #[test]
+fn a_clock_that_is_read_past_all_symbols_is_virtual_too() {
+    let sandbox = Sandbox::new();
+    let source = "#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+int main(void) {
+  int (*read)(clockid_t, struct timespec *) = dlsym(dlopen(\"linux-vdso.so.1\", RTLD_LAZY | RTLD_NOLOAD), \"__vdso_clock_gettime\");
+  struct timespec first, then;
+  if (!read || clock_gettime(CLOCK_MONOTONIC, &first) || read(CLOCK_MONOTONIC, &then)) return 2;
+  return labs(then.tv_sec - first.tv_sec) > 1;
+}
+";
+    sandbox.compile("app.c", source, &[]);
+    let said = sandbox.atomfix(&["check", "./app", "--require-complete"]);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+}
+
+#[test]
 fn a_thread_that_was_created_before_main_gets_a_fresh_process_each_time() {
     let sandbox = Sandbox::new();
     let source = "#include <pthread.h>

@@ -13,6 +13,7 @@ use crate::sys::memory::{Sharing, map_at};
 use crate::sys::real::{Real, real};
 use crate::sys::switch::{StackPointer, detect, prepare, swap, tls_base};
 use crate::sys::unwind::{Place, load, settle};
+use crate::sys::vdso;
 
 type MainFunction = extern "C" fn(i32, *mut *mut libc::c_char, *mut *mut libc::c_char) -> i32;
 
@@ -157,6 +158,7 @@ extern "C" fn on_own_stack() -> ! {
     engine.own_stack.set((&raw const here).expose_provenance());
     crate::interpose::look_up_all();
     signals::install(engine.active_address() + FLAG_BYTES);
+    vdso::redirect();
     clock::take();
     if let Some(job) = exec::job() {
         close_descriptors();

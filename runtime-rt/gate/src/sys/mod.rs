@@ -11,3 +11,4 @@ pub(crate) mod stream;
 pub(crate) mod switch;
 pub(crate) mod trap;
 pub(crate) mod unwind;
+pub(crate) mod vdso;

@@ -294,7 +294,12 @@ fn real_programs(environment: &Environment, names: &[String]) -> Result<Vec<Stri
 fn random_programs(atomfix: &Path, settings: agreement::compare::Settings) -> Result<Vec<String>> {
     println!("seeds from {}", settings.seed);
     let folder = tempfile::tempdir()?;
+    let mut told = 0;
     let comparison = agreement::compare::compare(atomfix, folder.path(), settings, &mut |so_far| {
+        for problem in &so_far.problems[told..] {
+            eprintln!("{problem}");
+        }
+        told = so_far.problems.len();
         if so_far.interpreted.is_multiple_of(500) {
             eprintln!("{} programs, {} problems", so_far.interpreted, so_far.problems.len());
         }

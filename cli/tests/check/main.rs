@@ -3,11 +3,12 @@
 //! `ui` explores the programs of `tests/ui`, sorted by outcome, and compares what is printed with golden files;
 //! `litmus` counts schedules exactly; `primitives` looks at one way to wait for others each; `bad_input` asks for what cannot be done;
 //! `compare` hardens a program first; `blocks` explores orders of atomic blocks; `races` looks for data races, and for names of
-//! what went wrong.
+//! what went wrong; `ends` has steps that end the process.
 
 mod bad_input;
 mod blocks;
 mod compare;
+mod ends;
 mod litmus;
 mod parts;
 mod primitives;

@@ -140,6 +140,10 @@ pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) 
         }
     };
     engine.come_home();
+    let others_left = engine.model.borrow().pending.iter().any(Option::is_some);
+    if others_left && matches!(ended, Ended::Passed | Ended::Failed(_)) {
+        engine.shadow.borrow_mut().end();
+    }
     control::raise(Word::Threads, engine.model.borrow().threads.len() as u64);
     ended
 }
@@ -208,6 +212,7 @@ fn step(
         control::note(Note::BoundedTimeouts);
     }
     engine.overwritten.set(None);
+    engine.shadow.borrow_mut().step();
     let stop = if event.kind == EventKind::Exit { Stop::Point } else { engine.resume(thread, result) };
     let before = engine.overwritten.take();
     if let Some(before) = before {

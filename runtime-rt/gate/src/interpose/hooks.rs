@@ -73,6 +73,9 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, ask: Ask, f
     } else if rw.writes() {
         engine.rounds.disturb();
     }
+    if !shared {
+        engine.shadow.borrow_mut().take(range);
+    }
     engine.note_access(party, range);
 }
 

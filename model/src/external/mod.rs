@@ -104,6 +104,10 @@ const fn writes(argument: u8, length: Length) -> Range {
     Range { argument, rw: Write, length }
 }
 
+const fn updates(argument: u8, length: Length) -> Range {
+    Range { argument, rw: Update, length }
+}
+
 const fn memory(name: &'static str, ranges: &'static [Range]) -> External {
     External { name, ranges, sync: None, blocking: None }
 }
@@ -140,6 +144,21 @@ pub static EXTERNALS: &[External] = &[
     waits("_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE", S::Create, &[0]).unblocked(),
     waits("_ZNSt6thread4joinEv", S::Join, &[0]),
     waits("_ZNSt6thread6detachEv", S::Manage, &[0]).unblocked(),
+    // The libraries of C++ link nodes of lists and trees outside of the program: these nodes stand for their neighbours, which change too.
+    memory("_ZNSt8__detail15_List_node_base10_M_reverseEv", &[updates(0, Bytes(16))]),
+    memory("_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_", &[updates(0, Bytes(16)), updates(1, Bytes(16)), updates(2, Bytes(16))]),
+    memory("_ZNSt8__detail15_List_node_base4swapERS0_S1_", &[updates(0, Bytes(16)), updates(1, Bytes(16))]),
+    memory("_ZNSt8__detail15_List_node_base7_M_hookEPS0_", &[writes(0, Bytes(16)), updates(1, Bytes(16))]),
+    memory("_ZNSt8__detail15_List_node_base9_M_unhookEv", &[updates(0, Bytes(16))]),
+    memory("_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base", &[reads(0, Bytes(32))]),
+    memory("_ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base", &[reads(0, Bytes(32))]),
+    memory("_ZSt18_Rb_tree_incrementPKSt18_Rb_tree_node_base", &[reads(0, Bytes(32))]),
+    memory("_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base", &[reads(0, Bytes(32))]),
+    memory("_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_", &[updates(0, Bytes(32)), updates(1, Bytes(32))]),
+    memory(
+        "_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_",
+        &[writes(1, Bytes(32)), updates(2, Bytes(32)), updates(3, Bytes(32))],
+    ),
     peer("accept"),
     peer("accept4"),
     peer("aio_suspend"),
@@ -216,7 +235,7 @@ pub static EXTERNALS: &[External] = &[
     sync("pthread_spin_unlock", S::Unlock, &[0]),
     io("pwrite", &[reads(1, Argument(2))]),
     io("pwrite64", &[reads(1, Argument(2))]),
-    memory("qsort", &[Range { argument: 0, rw: Update, length: Product(1, 2) }]),
+    memory("qsort", &[updates(0, Product(1, 2))]),
     io("read", &[writes(1, Returned)]),
     peer("recv"),
     peer("recvfrom"),
@@ -242,7 +261,7 @@ pub static EXTERNALS: &[External] = &[
     memory("snprintf", &[writes(0, Printed(1))]),
     memory("sprintf", &[writes(0, Text)]),
     memory("stpcpy", &[reads(1, Text), writes(0, StringAt(1))]),
-    memory("strcat", &[reads(1, Text), Range { argument: 0, rw: Update, length: Text }]),
+    memory("strcat", &[reads(1, Text), updates(0, Text)]),
     memory("strchr", &[reads(0, Text)]),
     memory("strcmp", &[reads(0, Text), reads(1, Text)]),
     memory("strcpy", &[reads(1, Text), writes(0, StringAt(1))]),

@@ -1,7 +1,7 @@
 //! Spin loops: a thread that comes back to a place with nothing changed goes round in a circle.
 //!
 //! *Nothing changed* is meant exactly: no other thread has changed anything, the thread itself has written nothing that a
-//! hook sees, and its stack and the registers that calls preserve are the same, byte for byte. Then its future is the same
+//! hook sees (to memory that others see, nothing else than what was there, as who tries to set a flag that is set), and its stack and the registers that calls preserve are the same, byte for byte. Then its future is the same
 //! too, until another thread changes something; so until then it is not enabled, and no schedule is lost. A loop that
 //! counts its turns is no circle.
 //!
@@ -12,9 +12,11 @@
 
 use alloc::vec::Vec;
 
+use model::event::Range;
 use model::ids::SiteKey;
 
 use super::fiber::{Engine, Fiber};
+use crate::gate::compare::word;
 use crate::gate::thread::Hope;
 
 /// What a thread remembers of the places that it passed since something changed.
@@ -32,6 +34,8 @@ pub(crate) struct Circle {
     found: bool,
     /// What may end the circle, as far as it has looked since.
     hope: Hope,
+    /// Where the thread writes at most a word after its last pass, and what was there.
+    doubt: Option<(Range, Option<u64>)>,
 }
 
 impl Circle {
@@ -46,6 +50,21 @@ impl Circle {
     pub(crate) fn progress(&mut self) {
         self.passed.clear();
         self.hope = Hope::None;
+        self.doubt = None;
+    }
+
+    /// The thread is about to write here, or to try to, where this is now: it is progress if something else is there at the next pass.
+    pub(crate) fn doubt(&mut self, range: Range, before: Option<u64>) {
+        self.doubt = Some((range, before));
+    }
+
+    /// The thread has done what was in doubt, and nobody else has run since.
+    fn settle(&mut self) {
+        if let Some((range, before)) = self.doubt.take()
+            && (before.is_none() || word(range) != before)
+        {
+            self.progress();
+        }
     }
 
     /// The thread has looked at something that may end its circle.
@@ -134,6 +153,7 @@ pub(crate) fn pass(engine: &Engine, fiber: &Fiber, site: SiteKey, frame: usize) 
         (model.is_alone().then_some(most), model.changes_by_others(me))
     };
     let mut circle = fiber.circle.borrow_mut();
+    circle.settle();
     if alone.is_some_and(|most| circle.alone < most) {
         circle.alone += 1;
         return;
@@ -219,5 +239,24 @@ mod tests {
             circle.progress();
         }
         assert_eq!(circle.take(), None);
+    }
+
+    #[test]
+    fn a_write_of_what_is_there_is_no_progress() {
+        let check = |written: u32, expected: bool| {
+            let flag = core::cell::Cell::new(1_u32);
+            let range = Range { address: flag.as_ptr().expose_provenance() as u64, length: 4 };
+            let mut circle = Circle::default();
+            for _ in 0..4 {
+                circle.settle();
+                circle.pass(SiteKey(1), 0, |_| State { near: 5, far: Some(0) });
+                flag.set(1);
+                circle.doubt(range, word(range));
+                flag.set(written);
+            }
+            assert_eq!(circle.take().is_some(), expected, "{written}");
+        };
+        check(1, true);
+        check(2, false);
     }
 }

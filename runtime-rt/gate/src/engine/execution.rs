@@ -23,6 +23,7 @@ use super::outside::{self, Patience};
 use super::rounds::{Digest, Taken};
 use super::{control, early, timers};
 use crate::gate::ask::Ask;
+use crate::gate::compare::word;
 use crate::gate::thread::Life;
 use crate::sys::switch::{StackPointer, prepare};
 use crate::sys::unwind;
@@ -217,6 +218,9 @@ fn step(
     let before = engine.overwritten.take();
     if let Some(before) = before {
         strategy.overwrote(before);
+        if event.range.and_then(word) == Some(before) {
+            engine.model.borrow_mut().changed_nothing(thread, &event);
+        }
     }
     if engine.model.borrow().holds.has_news() {
         tell_released(engine, strategy, thread);

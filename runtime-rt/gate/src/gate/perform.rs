@@ -167,6 +167,14 @@ impl Model {
         result
     }
 
+    /// The thread has done what it was let do, which wrote what was there already: nothing was changed.
+    pub(crate) fn changed_nothing(&mut self, thread: ThreadId, event: &Event) {
+        if changes_state(event.kind) {
+            self.changes -= 1;
+            self.threads[thread.index()].own_changes -= 1;
+        }
+    }
+
     fn time_out(&mut self, thread: ThreadId) -> i32 {
         let others = self.changes_by_others(thread);
         let entry = &mut self.threads[thread.index()];

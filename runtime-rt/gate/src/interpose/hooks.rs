@@ -3,7 +3,7 @@
 use explorer::races::Party;
 use model::abi::{KIND_ATOMIC, LENGTH_STRING};
 use model::cause::Cause;
-use model::event::{Comparison, Range};
+use model::event::Range;
 use model::external::Unseen;
 use model::ids::{Label, SiteKey};
 use model::pair::{Mode, Rw};
@@ -13,7 +13,7 @@ use crate::engine::circle;
 use crate::engine::fiber::{Engine, Fiber, running};
 use crate::engine::signals;
 use crate::gate::ask::{Ask, Request};
-use crate::gate::compare::{WORD, compare, word};
+use crate::gate::compare::{WORD, word};
 use crate::gate::injected::Hold;
 use crate::gate::thread::Hope;
 
@@ -30,24 +30,13 @@ fn access(engine: &Engine, range: Range, kind: u32, site: SiteKey, frame: usize)
     let rw = rw(kind);
     let atomic = kind & KIND_ATOMIC != 0;
     let party = Party { thread: engine.current(), site, rw, atomic };
-    engine.with_current(|fiber| {
-        if rw.writes() {
-            fiber.circle.borrow_mut().progress();
-        }
-        point(engine, fiber, range, party, Ask::Access { range, rw, atomic }, frame);
-    });
+    engine.with_current(|fiber| point(engine, fiber, range, party, Ask::Access { range, rw, atomic }, frame));
 }
 
-/// A compare-and-swap, which writes only if it finds what it expects: one that does not is no progress.
+/// A compare-and-swap, which writes only if it finds what it expects.
 fn compare_and_swap(engine: &Engine, range: Range, expected: u64, site: SiteKey, frame: usize) {
     let party = Party { thread: engine.current(), site, rw: Rw::Update, atomic: true };
-    engine.with_current(|fiber| {
-        point(engine, fiber, range, party, Ask::CompareAndSwap { range, expected }, frame);
-        // Nobody runs between here and the instruction.
-        if compare(range, expected) == Comparison::Equal {
-            fiber.circle.borrow_mut().progress();
-        }
-    });
+    engine.with_current(|fiber| point(engine, fiber, range, party, Ask::CompareAndSwap { range, expected }, frame));
 }
 
 /// Notes what the current thread is about to do to memory, and asks for it where others may see it.
@@ -57,24 +46,36 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, ask: Ask, f
     if engine.hangs.get() {
         signals::end_hanging(engine);
     }
-    circle::pass(engine, fiber, site, frame);
-    fiber.last_site.set(Some(site));
     let ordinal = fiber.accesses.get() + 1;
     fiber.accesses.set(ordinal);
     let shared = engine.shadow.borrow_mut().touch(me, range, rw);
-    let wanted = engine.recorder.borrow().wants(me, ordinal);
+    let asks = engine.recorder.borrow().wants(me, ordinal).unwrap_or(shared || atomic);
+    // Whether a write that others may see changes anything is looked at when it is done; any other one counts as progress.
+    let is_word = rw.writes() && range.length <= WORD;
+    let in_doubt = is_word && (asks || atomic);
+    if rw.writes() && !in_doubt {
+        fiber.circle.borrow_mut().progress();
+    }
+    circle::pass(engine, fiber, site, frame);
+    fiber.last_site.set(Some(site));
     // A thread that goes round in a circle stops here in a replay too, whether or not it ever goes on.
-    if wanted.unwrap_or(shared || atomic) || fiber.circle.borrow().is_found() {
+    let stops = asks || fiber.circle.borrow().is_found();
+    if stops {
         circle::stand(engine, fiber, site, frame);
         engine.request(me, Request { ask, site: Some(site) });
-        if rw.writes() && range.length <= WORD {
-            engine.overwritten.set(word(range));
-        }
     } else if rw.writes() {
         engine.rounds.disturb();
     }
     if !shared {
         engine.shadow.borrow_mut().take(range);
+    }
+    // Nobody runs between here and the instruction.
+    let before = if is_word && (stops || in_doubt) { word(range) } else { None };
+    if stops && is_word {
+        engine.overwritten.set(before);
+    }
+    if in_doubt {
+        fiber.circle.borrow_mut().doubt(range, before);
     }
     engine.note_access(party, range);
 }

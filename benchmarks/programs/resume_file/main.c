@@ -31,8 +31,9 @@ static void save(void)
 #ifdef FIXED
     pthread_mutex_lock(&lock);
 #endif
-    memcpy(parts, offsets, sizeof parts);
+    /* In this order. The other way round, a run passes in which the downloader has changed a part between the two, and shows that it may. */
     long sum = total;
+    memcpy(parts, offsets, sizeof parts);
 #ifdef FIXED
     pthread_mutex_unlock(&lock);
 #endif

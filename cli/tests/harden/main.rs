@@ -5,6 +5,7 @@
 mod bad_input;
 mod blocking;
 mod certificate;
+mod containers;
 mod early;
 mod guards;
 mod sandbox;

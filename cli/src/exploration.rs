@@ -174,7 +174,14 @@ fn notes(explored: &Explored, task: &Task<'_>, sources: &Sources<'_>) -> Vec<Str
     notes.extend(explored.early_ends.iter().map(|end| early_end(end, task)));
     notes.extend(explored.found.divergence.as_ref().map(|text| format!("an execution did not repeat: {text}")));
     if explored.timed_out {
-        notes.push(format!("stopped after {} s", task.limits.whole.unwrap_or(Duration::ZERO).as_secs_f64()));
+        let seconds = task.limits.whole.unwrap_or(Duration::ZERO).as_secs_f64();
+        let hint = match explored.counts.schedules {
+            0 => {
+                ", in the first schedule: give it more time with `--timeout`, or have one in which nothing moves end by a shorter `--step-timeout`"
+            }
+            _ => "",
+        };
+        notes.push(format!("stopped after {seconds} s{hint}"));
     }
     if let (Ending::Died(status), false) = (&explored.ending, explored.timed_out) {
         notes.push(format!("the exploration ended early: the program's process died with {status}"));

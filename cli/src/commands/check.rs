@@ -256,7 +256,8 @@ fn show(arguments: &Arguments, result: &CheckResult, explored: &Explored, source
         println!("  {} by what each read reads from", counted(classes, "class"));
     }
     if result.failures.is_empty() {
-        println!("  no failure found");
+        let nothing = explored.timed_out && result.schedules == 0;
+        println!("  {}", if nothing { "nothing was found out: no schedule came to its end" } else { "no failure found" });
     }
     if arguments.kept {
         let what = if result.interleaved.is_empty() { "no schedule interleaves a pair that the plan keeps" } else { "interleaved pairs:" };

@@ -102,6 +102,10 @@ fn a_thread_that_never_comes_back_is_cut_by_either_driver() {
         assert_eq!(said.code, 1, "{}{}", said.out, said.err);
         assert!(said.out.contains("failure: step-limit: the program neither ended"), "{}", said.out);
     }
+    let said = sandbox.atomfix(&["check", "./app", "--timeout", "1"]);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    assert!(said.out.contains("nothing was found out: no schedule came to its end"), "{}", said.out);
+    assert!(said.out.contains("stopped after 1 s, in the first schedule: ") && said.out.contains("--step-timeout"), "{}", said.out);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use passes::capture::{Capture, Relink, open, relink};
 use tempfile::TempDir;
@@ -82,9 +82,19 @@ impl Sandbox {
         command
     }
 
-    /// Runs a started or unstarted command to its end.
+    /// Runs a started or unstarted command to its end. What this process has linked may be busy: a child that another test is starting
+    /// has what it had open until it becomes another program.
     pub(crate) fn finish(&self, command: &mut Command) -> Ran {
-        let output = command.output().expect("timeout is a program of coreutils");
+        const TRIES: usize = 100;
+        let mut run = || command.output().expect("timeout is a program of coreutils");
+        let is_busy = |output: &Output| output.status.code() == Some(126) && output.stderr.ends_with(b"Text file busy\n");
+        let mut output = run();
+        for _ in 0..TRIES {
+            if !is_busy(&output) {
+                break;
+            }
+            output = run();
+        }
         let text = |bytes: &[u8]| self.neutral(&String::from_utf8_lossy(bytes));
         let code = output.status.code().or_else(|| output.status.signal().map(|signal| -signal));
         assert!(!matches!(code, Some(124 | 137)), "{command:?} took too long");

@@ -86,12 +86,10 @@ impl Shadow {
         let taken = core::mem::take(&mut self.taken);
         for range in &taken {
             for address in range.address..range.address.saturating_add(u64::from(range.length)) {
-                let slot = self.slot(address / BLOCK_BYTES);
-                let byte = usize::try_from(address % BLOCK_BYTES).unwrap_or(0);
-                let block = &mut self.blocks[slot as usize];
-                block.ever[byte] |= ENDING;
-                if conflicts(block.ever[byte]) && block.bytes[byte] & SHARED == 0 {
-                    block.bytes[byte] |= SHARED;
+                let (byte, ever) = self.of_byte(address);
+                *ever |= ENDING;
+                if conflicts(*ever) && *byte & SHARED == 0 {
+                    *byte |= SHARED;
                     self.grown = true;
                 }
             }
@@ -108,9 +106,7 @@ impl Shadow {
     pub(crate) fn share(&mut self, ranges: &[Range]) {
         for range in ranges {
             for address in range.address..range.address.saturating_add(u64::from(range.length)) {
-                let slot = self.slot(address / BLOCK_BYTES);
-                let byte = usize::try_from(address % BLOCK_BYTES).unwrap_or(0);
-                self.blocks[slot as usize].bytes[byte] |= SHARED;
+                *self.of_byte(address).0 |= SHARED;
             }
         }
     }
@@ -130,6 +126,14 @@ impl Shadow {
             }
         }
         ranges
+    }
+
+    /// The shadow of a byte: of this execution, and of all.
+    fn of_byte(&mut self, address: u64) -> (&mut u16, &mut u16) {
+        let slot = self.slot(address / BLOCK_BYTES);
+        let byte = usize::try_from(address % BLOCK_BYTES).unwrap_or(0);
+        let block = &mut self.blocks[slot as usize];
+        (&mut block.bytes[byte], &mut block.ever[byte])
     }
 
     fn slot(&mut self, number: u64) -> u32 {

@@ -368,9 +368,7 @@ fn shared_variables(facts: &Facts<'_>) -> Set<VariableId> {
     let pairs = facts.evidence.pairs.iter().filter(|(_, (evidence, _))| evidence.shared > 0).map(|(key, _)| key.first);
     let mut shared = Set::default();
     for site in sites.chain(pairs) {
-        facts.variables.of_site(site).iter().for_each(|&variable| {
-            shared.insert(variable);
-        });
+        shared.extend(facts.variables.of_site(site).iter().copied());
     }
     shared
 }

@@ -33,9 +33,7 @@ impl Exposure {
         let seen = |site: SiteKey| evidence.sites.get(&site).map(|site| site.concurrent);
         let (mut contended, mut written) = (Set::default(), Set::default());
         for (&site, _) in evidence.sites.iter().filter(|(_, site)| site.concurrent) {
-            variables.of_site(site).iter().for_each(|&variable| {
-                contended.insert(variable);
-            });
+            contended.extend(variables.of_site(site).iter().copied());
         }
         for function in (0..program.functions.len()).map(FunctionId::new) {
             for (node, access) in accesses.of_function(function).filter(|(node, access)| access.rw.writes() && !early.has(function, *node))

@@ -137,10 +137,16 @@ impl<I: Dense> Set<I> {
 impl<I: Dense> FromIterator<I> for Set<I> {
     fn from_iter<T: IntoIterator<Item = I>>(ids: T) -> Self {
         let mut set = Self::default();
-        for id in ids {
-            set.insert(id);
-        }
+        set.extend(ids);
         set
+    }
+}
+
+impl<I: Dense> Extend<I> for Set<I> {
+    fn extend<T: IntoIterator<Item = I>>(&mut self, ids: T) {
+        for id in ids {
+            self.insert(id);
+        }
     }
 }
 

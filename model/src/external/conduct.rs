@@ -221,7 +221,6 @@ pub fn sets_signal_handler(name: &str) -> bool {
 #[must_use]
 pub fn starts_no_thread(name: &str) -> bool {
     const STARTERS: [&str; 4] = ["call_once", "pthread_create", "pthread_once", "thrd_create"];
-    // They call what the program registered.
     // Of the C++ library: `std::thread`, `std::async` and what belongs to them.
     let of_threads = name.starts_with("_Z") && ["thread", "async", "future"].iter().any(|part| name.contains(part));
     !STARTERS.contains(&name) && !LOOPS.contains(&name) && !of_threads && (is_quick(name) || conduct(name).single)

@@ -10,7 +10,7 @@ use explorer::parts::task::{Division, division};
 use explorer::strategy::config::Name;
 use explorer::target::pool::{self, Workers};
 use explorer::target::setup::{End, Setup};
-use explorer::target::watch::{Explored, Limits};
+use explorer::target::watch::Explored;
 use model::wire;
 
 use crate::exit::Failure;
@@ -58,7 +58,13 @@ pub(crate) fn merge(paths: &[PathBuf], gated: &Gated) -> Result<Campaign, Failur
     file::merge(shards).map_err(|(at, error)| unusable(paths.get(at).map_or(Path::new("?"), PathBuf::as_path), &error))
 }
 
-/// Does what is left of a campaign; of a joined one, nothing is but to make schedules simple.
+/// Says so if shards that were joined have to be explored anew.
+pub(crate) fn explored_anew(joined: &Campaign) -> Option<&'static str> {
+    let what = "the shards found different memory to be shared: all was explored anew with all of it";
+    (!joined.is_over()).then_some(what)
+}
+
+/// Does what is left of a campaign; of a joined one, mostly nothing is but to make schedules simple.
 pub(crate) fn finish(task: &Task<'_>, mut campaign: Campaign, parts: &Parts) -> anyhow::Result<Explored> {
     let name = task.subject.name(task.gated.build).display().to_string();
     let process = task.subject.process(task.gated, task.arguments);
@@ -111,16 +117,10 @@ fn read(path: &Path) -> Result<Campaign, Failure> {
 fn unusable(path: &Path, error: &Unusable) -> Failure {
     let next = match error {
         Unusable::Unfinished => "give the same command again that made it, to go on with it".to_owned(),
-        Unusable::OtherShared(_) => "explore it without --shard, by more processes (-j) or longer (--checkpoint)".to_owned(),
         Unusable::MissingShard(shard) => format!("explore it with `--shard {}/{}` and name its file too", shard.index, shard.of),
         _ => "name another file, or remove it to begin anew".to_owned(),
     };
     Failure::usage(format!("{}: {error}", path.display()), next)
-}
-
-/// No limits: for what is done already.
-pub(crate) fn joined(limits: Limits) -> (Parts, Limits) {
-    (Parts { workers: Workers(1), shard: WHOLE, checkpoint: None }, Limits { whole: None, ..limits })
 }
 
 /// Reads `I/N`.

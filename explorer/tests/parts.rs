@@ -19,6 +19,7 @@ use explorer::strategy::config::{Config, Name};
 use explorer::strategy::iterative::Preemptions;
 use explorer::target::setup::Setup;
 use explorer::target::watch::Explored;
+use model::event::Range;
 use model::report::{Coverage, Estimate, Outcome};
 
 fn subject(name: Name, preemptions: Preemptions, executions: Option<u64>) -> Subject {
@@ -43,8 +44,29 @@ fn perform(program: &Program, setup: &Setup) -> Explored {
         let text = format!("{end:?}");
         Outcome { identity: model::ids::fnv1a(text.as_bytes()), count, text }
     };
+    explored.found.shared.clone_from(&setup.shared);
+    grow(setup, &mut explored);
     explored.found.outcomes = seen.outcomes.into_iter().map(outcome).collect();
     explored
+}
+
+/// A few parts find memory to be shared; more, with the points that it needs.
+fn grow(setup: &Setup, explored: &mut Explored) {
+    let mut text = String::new();
+    if let Some(part) = &setup.part {
+        part.write(&mut text);
+    }
+    let range = |address| Range { address, length: 4 };
+    let (one, two, other) = (range(0x10), range(0x20), range(0x30));
+    let known = |range| setup.shared.contains(&range);
+    let grown = match Random::new(model::ids::fnv1a(text.as_bytes())).below(8) {
+        0 if !known(one) => one,
+        1 if known(one) && !known(two) => two,
+        2 if known(one) && !known(other) => other,
+        _ => return,
+    };
+    explored.found.shared.push(grown);
+    explored.found.shared.sort_unstable();
 }
 
 /// Does all parts with so many at a time, which end in an order by chance; after each, with `save`, goes on from a file.
@@ -88,8 +110,10 @@ fn check_independent(program: &Program, name: Name, preemptions: Preemptions, ex
     let subject = subject(name, preemptions, executions);
     let one = run(program, Campaign::new(subject.clone(), WHOLE), 1, 0, None);
     let expected = one.total();
-    let parts = String::from_utf8_lossy(&file::to_bytes(&one)).matches("\ndone ").count();
+    let text = String::from_utf8_lossy(&file::to_bytes(&one)).into_owned();
+    let parts = text.matches("\ndone ").count();
     assert!(parts > 3, "{name} was not divided: {parts} parts");
+    assert!(executions.is_some() || text.contains("\nshared 10+4\n"), "{name}: {text}");
     for (workers, chance, save) in [(2, 1, None), (7, 2, Some(3))] {
         let campaign = run(program, Campaign::new(subject.clone(), WHOLE), workers, chance, save);
         assert_eq!(campaign.total(), expected, "{name}, {workers} workers");
@@ -97,7 +121,9 @@ fn check_independent(program: &Program, name: Name, preemptions: Preemptions, ex
     let shards = |of: u32| (1..=of).map(move |index| Shard { index, of });
     if executions.is_none() || name == Name::Pos {
         let done = shards(3).map(|shard| run(program, Campaign::new(subject.clone(), shard), 2, 3, None));
+        // Shards that found other memory are explored anew with all of it.
         let merged = file::merge(done.collect()).expect("they belong together");
+        let merged = run(program, merged, 1, 0, None);
         assert_eq!(merged.total(), expected, "{name}, 3 shards");
     }
     expected

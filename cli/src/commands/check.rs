@@ -93,7 +93,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "I/N", requires = "checkpoint", value_parser = parts::shard)]
     shard: Option<Shard>,
     /// Join the checkpoints of all shards instead of exploring
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["jobs", "checkpoint", "shard", "against", "strategy"])]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["checkpoint", "shard", "against", "strategy"])]
     merge: Vec<PathBuf>,
     /// The program's arguments
     #[arg(last = true, value_name = "ARGS")]
@@ -200,10 +200,16 @@ fn join(arguments: &Arguments, subject: &Subject, build: Build, sources: &Source
     let campaign = parts::merge(files, &gated)?;
     let explores = campaign.subject().clone();
     let program_arguments: Vec<OsString> = explores.arguments.iter().map(OsString::from).collect();
-    let (alone, limits) = parts::joined(Limits { whole: None, step: arguments.step_timeout });
+    let anew = parts::explored_anew(&campaign);
+    if let Some(why) = anew {
+        eprintln!("atomfix: {why}");
+    }
+    let parts = Parts { workers: Workers(arguments.jobs.unwrap_or(1)), shard: WHOLE, checkpoint: None };
+    let limits = Limits { whole: arguments.timeout, step: arguments.step_timeout };
     let task = Task { subject, gated: &gated, arguments: &program_arguments, setup: &explores.setup, limits };
-    let explored = parts::finish(&task, campaign, &alone)?;
-    let concluded = exploration::conclude(&task, &explored, sources)?;
+    let explored = parts::finish(&task, campaign, &parts)?;
+    let mut concluded = exploration::conclude(&task, &explored, sources)?;
+    concluded.result.notes.extend(anew.map(str::to_owned));
     show(arguments, &concluded.result, &explored, sources);
     Ok(concluded)
 }

@@ -10,7 +10,8 @@
 //!
 //! With shards, parts are dealt out in a generation of which there are many; those before it are done by every shard.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::string::String;
 use std::vec::Vec;
 
@@ -93,8 +94,12 @@ pub struct Campaign {
     pub(super) waiting: BTreeMap<PartId, Todo>,
     pub(super) running: BTreeMap<PartId, Todo>,
     pub(super) done: BTreeMap<PartId, Done>,
-    /// Parts that found more shared memory, until those before them are done.
-    grown: BTreeMap<PartId, Vec<Range>>,
+    /// Parts that found more shared memory, until those before them are done. invariant: they are done, and tell of all of it.
+    grown: BTreeSet<PartId>,
+    /// The last part that is done as all before it are.
+    settled: Option<PartId>,
+    /// How many executions count, up to that part.
+    executions: u64,
     /// By class of failures: the part whose schedule of it is kept.
     pub(super) holders: BTreeMap<Class, PartId>,
     /// Parts that were broken off because time was over: what they show is shown, but they are not done.
@@ -126,7 +131,9 @@ impl Campaign {
             waiting: BTreeMap::new(),
             running: BTreeMap::new(),
             done: BTreeMap::new(),
-            grown: BTreeMap::new(),
+            grown: BTreeSet::new(),
+            settled: None,
+            executions: 0,
             holders: BTreeMap::new(),
             broken_off: Vec::new(),
             next_block: 0,
@@ -138,6 +145,19 @@ impl Campaign {
 
     fn config(&self) -> &Config {
         &self.subject.setup.strategy
+    }
+
+    /// Begins anew, with this memory for shared too.
+    pub(super) fn restart_with(&mut self, shared: Vec<Range>) {
+        self.shared.extend(shared);
+        self.shared.sort_unstable();
+        // As parts tell of it: ranges that meet are one.
+        self.shared.dedup_by(|next, last| {
+            let until = |range: &Range| range.address.saturating_add(u64::from(range.length));
+            let (meets, length) = (next.address <= until(last), until(next).max(until(last)) - last.address);
+            meets && u32::try_from(length).map(|length| last.length = length).is_ok()
+        });
+        self.restart();
     }
 
     fn restart(&mut self) {
@@ -155,7 +175,8 @@ impl Campaign {
         self.done.clear();
         self.grown.clear();
         self.holders.clear();
-        (self.next_block, self.end) = (0, Ended::No);
+        self.settled = None;
+        (self.next_block, self.executions, self.end) = (0, 0, Ended::No);
     }
 
     /// The next part to be done; `None` when there is none now.
@@ -164,7 +185,7 @@ impl Campaign {
         let (id, _) = self.waiting.first_key_value()?;
         // The first part learns what memory is shared; nothing that comes after one that learnt more is of use.
         let alone = !self.done.is_empty() || self.running.is_empty();
-        if !alone || self.grown.first_key_value().is_some_and(|(grown, _)| grown < id) {
+        if !alone || self.grown.first().is_some_and(|grown| grown < id) {
             return None;
         }
         let (id, todo) = self.waiting.pop_first()?;
@@ -218,19 +239,17 @@ impl Campaign {
     pub fn finish(&mut self, id: &PartId, mut explored: Explored) {
         let Some(todo) = self.running.remove(id) else { return };
         let left = core::mem::take(&mut explored.found.left);
-        let shared = core::mem::take(&mut explored.found.shared);
         if explored.timed_out && !matches!(todo.task, Task::Search(Part { work: Work::Search(_), .. }, Rest::Split)) {
             self.broken_off.push(explored);
             self.waiting.insert(id.clone(), todo);
             return;
         }
-        if shared != self.shared {
-            // The first part has begun anew by itself.
-            if self.done.is_empty() && self.running.is_empty() {
-                self.shared = shared;
-            } else {
-                self.grown.insert(id.clone(), shared);
-            }
+        // The first part has begun anew by itself.
+        if self.done.is_empty() && self.running.is_empty() {
+            self.shared = core::mem::take(&mut explored.found.shared);
+        }
+        if explored.found.shared == self.shared {
+            explored.found.shared.clear();
         }
         let sure = !matches!(explored.found.coverage, Some(Coverage::Partial(_)) | None);
         let what = match &todo.task {
@@ -257,8 +276,17 @@ impl Campaign {
         }
         let rest = if let Task::Search(_, rest) = &todo.task { Some(*rest) } else { None };
         let task = self.counts_executions().map(|_| todo.task);
-        self.done.insert(id.clone(), Done { explored, what, task });
-        self.settle(id, rest);
+        self.insert_done(id.clone(), Done { explored, what, task });
+        self.end_early(id, rest);
+        self.settle();
+    }
+
+    /// A part is done.
+    pub(super) fn insert_done(&mut self, id: PartId, done: Done) {
+        if !done.explored.found.shared.is_empty() {
+            self.grown.insert(id.clone());
+        }
+        self.done.insert(id, done);
     }
 
     /// Of failures that an earlier part showed too, only that part's schedules are kept.
@@ -278,20 +306,8 @@ impl Campaign {
         self.config().executions.filter(|_| division(self.config().name) == Division::Subtrees)
     }
 
-    /// Ends, or begins anew, where that is certain now.
-    fn settle(&mut self, id: &PartId, rest: Option<Rest>) {
-        let settled = |campaign: &Self, id: &PartId| {
-            let before = |parts: &BTreeMap<PartId, Todo>| parts.first_key_value().is_some_and(|(first, _)| first < id);
-            !before(&campaign.waiting) && !before(&campaign.running)
-        };
-        if let Some(grown) = self.grown.first_entry() {
-            let (grown, shared) = (grown.key().clone(), grown.get().clone());
-            if settled(self, &grown) {
-                self.shared = shared;
-                self.restart();
-            }
-            return;
-        }
+    /// Ends where nothing after a part is wanted, whatever comes of those before it.
+    fn end_early(&mut self, id: &PartId, rest: Option<Rest>) {
         if self.subject.setup.end == End::FirstFailure
             && let Some((failed, _)) = self.done.iter().find(|(_, done)| done.explored.counts.failed > 0)
         {
@@ -302,30 +318,42 @@ impl Campaign {
         if rest == Some(Rest::Dropped) && self.done.get(id).is_some_and(|done| done.what == What::Counted && !done.explored.found.limited) {
             self.end_after(id, Ended::Covered);
         }
-        self.count_executions(settled);
     }
 
-    fn count_executions(&mut self, settled: impl Fn(&Self, &PartId) -> bool) {
-        let Some(most) = self.counts_executions() else { return };
-        let mut before = 0;
-        let mut last = None;
-        for (id, done) in self.done.iter().filter(|(_, done)| done.what != What::Void) {
-            if !settled(self, id) {
-                break;
+    /// Takes in the parts before which all are done, in their order: begins anew where one found more shared memory, and ends where
+    /// there are as many executions as were asked for.
+    fn settle(&mut self) {
+        while let Some(id) = self.next_settled() {
+            self.settled = Some(id.clone());
+            let Some(done) = self.done.get_mut(&id) else { return };
+            let shared = core::mem::take(&mut done.explored.found.shared);
+            if !shared.is_empty() {
+                self.restart_with(shared);
+                return;
             }
-            let executions = done.explored.counts.executions();
-            if before + executions >= most {
-                last = Some((id.clone(), most - before, executions));
-                break;
-            }
-            before += executions;
+            self.count_executions(&id);
         }
-        let Some((id, left, executions)) = last else { return };
-        self.end_after(&id, Ended::Early);
+    }
+
+    /// The next part that is done as all before it are.
+    fn next_settled(&self) -> Option<PartId> {
+        let from = self.settled.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+        let (id, _) = self.done.range((from, Bound::Unbounded)).next()?;
+        let before = |parts: &BTreeMap<PartId, Todo>| parts.first_key_value().is_some_and(|(first, _)| first < id);
+        (!before(&self.waiting) && !before(&self.running)).then(|| id.clone())
+    }
+
+    fn count_executions(&mut self, id: &PartId) {
+        let Some(done) = self.done.get(id).filter(|done| done.what != What::Void) else { return };
+        let (before, executions) = (self.executions, done.explored.counts.executions());
+        self.executions += executions;
+        let Some(left) = self.counts_executions().filter(|most| self.executions >= *most).map(|most| most - before) else { return };
+        self.end_after(id, Ended::Early);
         if executions > left
-            && let Some(task) = self.done.remove(&id).and_then(|done| done.task)
+            && let Some(task) = self.done.remove(id).and_then(|done| done.task)
         {
-            self.waiting.insert(id, Todo { task, executions: Some(left) });
+            // Done again, it is settled already.
+            self.waiting.insert(id.clone(), Todo { task, executions: Some(left) });
         }
     }
 
@@ -334,6 +362,7 @@ impl Campaign {
         self.waiting.retain(|id, _| id <= last);
         self.running.retain(|id, _| id <= last);
         self.done.retain(|id, _| id <= last);
+        self.grown.retain(|id| id <= last);
         self.holders.retain(|_, id| *id <= *last);
         self.end = end;
     }

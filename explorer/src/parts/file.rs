@@ -35,7 +35,7 @@ use std::vec::Vec;
 use model::wire::{self, Damage, Kind};
 use thiserror::Error;
 
-use super::campaign::{Campaign, Done, Ended, Shard, Subject, Todo, What};
+use super::campaign::{Campaign, Done, Ended, Shard, Subject, Todo, WHOLE, What};
 use super::id::PartId;
 use super::task::{Rest, Task};
 use super::total::{class, nothing};
@@ -84,9 +84,6 @@ pub enum Unusable {
     /// Not done.
     #[error("it is not finished: parts are left to do")]
     Unfinished,
-    /// Another shard learnt of other shared memory, so that the scheduling points are not the same.
-    #[error("it found other memory to be shared than shard {}/{} did, so that both have other scheduling points", .0.index, .0.of)]
-    OtherShared(Shard),
     /// One shard twice.
     #[error("it explores shard {}/{}, as another file does", .0.index, .0.of)]
     SameShard(Shard),
@@ -137,7 +134,8 @@ fn same_subject(there: &Subject, here: &Subject) -> Result<(), Unusable> {
     }
 }
 
-/// Joins the shards of an exploration; an error names the file by its number.
+/// Joins the shards of an exploration; an error names the file by its number. Where they found different memory to be shared, all
+/// is to be done again with all of it.
 pub fn merge(mut shards: Vec<Campaign>) -> Result<Campaign, (usize, Unusable)> {
     let mut seen = BTreeSet::new();
     for (at, shard) in shards.iter().enumerate() {
@@ -152,18 +150,23 @@ pub fn merge(mut shards: Vec<Campaign>) -> Result<Campaign, (usize, Unusable)> {
         if !shard.is_over() {
             return Err((at, Unusable::Unfinished));
         }
-        if shard.shared != first.shared {
-            return Err((at, Unusable::OtherShared(first.shard)));
-        }
     }
     let mut joined = shards.remove(0);
     let missing = (1..=joined.shard.of).map(|index| Shard { index, ..joined.shard }).find(|shard| !seen.contains(shard));
     if let Some(missing) = missing {
         return Err((0, Unusable::MissingShard(missing)));
     }
+    let mut grown = Vec::new();
     for shard in shards {
         joined.done.extend(shard.done);
         joined.next_block = joined.next_block.max(shard.next_block);
+        if shard.shared != joined.shared {
+            grown.extend(shard.shared);
+        }
+    }
+    joined.shard = WHOLE;
+    if !grown.is_empty() {
+        joined.restart_with(grown);
     }
     Ok(joined)
 }
@@ -289,7 +292,7 @@ impl<'a> Reader<'a> {
                     for failure in done.explored.found.failures.iter().filter(|failure| !failure.steps.is_empty()) {
                         campaign.holders.entry(class(failure)).or_insert_with(|| id.clone());
                     }
-                    campaign.done.insert(id, done);
+                    campaign.insert_done(id, done);
                 }
                 _ => return None,
             }

@@ -23,6 +23,7 @@ use crate::correlate::Correlated;
 use crate::early::Early;
 use crate::exposure::Exposure;
 use crate::flow::Flow;
+use crate::joint;
 use crate::meeting::Meetings;
 use crate::pipeline::{Config, Reads};
 use crate::sets::Set;
@@ -314,9 +315,8 @@ fn group(facts: &Facts<'_>, admission: &mut Admission) -> (BTreeMap<Place, Group
     };
     let of_addresses = facts.evidence.pairs.iter().map(|(key, seen)| (key, seen, no_set(key.first), no_set(key.second)));
     let of_sets = facts.correlated.iter().flat_map(|correlated| {
-        let pairs = facts.evidence.sets.get(&correlated.set).map(|seen| &seen.pairs);
         let set: Cow<'_, [VariableId]> = Cow::Borrowed(core::slice::from_ref(&correlated.variable));
-        pairs.into_iter().flatten().map(move |(key, seen)| (key, seen, set.clone(), set.clone()))
+        joint::observed(facts, correlated).into_iter().map(move |(key, seen)| (key, seen, set.clone(), set.clone()))
     });
     for (key, (evidence, runs), first, second) in of_addresses.chain(of_sets) {
         let (Some(&(function, head)), Some(&(other, tail))) = (facts.sites.get(&key.head), facts.sites.get(&key.tail)) else {

@@ -1,16 +1,47 @@
-//! Phase between admission and constraints: one lock for a correlated set, instead of one for each of its variables as well.
+//! Around admission: which pairs a correlated set has, and one lock for them all instead of one for each of its variables as well.
+//!
+//! A set is one abstract variable (seed 002, section 5), and what an activation does to it, from the first access to the last write, one
+//! region. So pairs of one variable within it are pairs of the set where they lead to a write: after `x = 1; y = y + 1` has read y, the set is half written,
+//! whatever guards y alone. Those that lead to reads only add nothing that the lock on the variable would not do.
 //!
 //! A set is *in force* if some pair of it was admitted. Then the admitted pairs of its variables become pairs of the set, so that one
 //! region spans them all. A pair of one variable keeps a lock of its own only where runs have seen the set interleaved at one of
 //! its ends: there the set's lock would forbid more than was ever kept.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::ids::{FunctionId, NodeId};
+use model::ids::{FunctionId, NodeId, SiteKey};
 use model::pair::Atomicity;
+use model::profile::{PairEvidence, PairKey};
 
 use crate::admit::{Admission, AdmittedPair, Facts};
 use crate::correlate::Correlated;
+
+/// The observed pairs of a set that are to be admitted or not.
+#[must_use]
+pub fn observed<'a>(facts: &Facts<'a>, correlated: &Correlated) -> Vec<(&'a PairKey, &'a (PairEvidence, u32))> {
+    let pairs: Vec<_> = facts.evidence.sets.get(&correlated.set).into_iter().flat_map(|seen| &seen.pairs).collect();
+    let writes = |site: SiteKey| facts.evidence.sites.get(&site).is_none_or(|seen| seen.rw.writes());
+    let whole = || pairs.iter().filter(|(_, (evidence, _))| evidence.atomicity != Atomicity::None).map(|(key, _)| key);
+    // Where some pair begins that leads to a write.
+    let mut leading: BTreeSet<SiteKey> = BTreeSet::new();
+    let mut work: Vec<SiteKey> = whole().filter(|key| writes(key.second)).map(|key| key.head).collect();
+    let mut before: BTreeMap<SiteKey, Vec<SiteKey>> = BTreeMap::new();
+    for key in whole() {
+        before.entry(key.tail).or_default().push(key.head);
+    }
+    while let Some(head) = work.pop() {
+        if leading.insert(head) {
+            work.extend(before.get(&head).into_iter().flatten());
+        }
+    }
+    let of_one = |key: &PairKey| match [key.first, key.second].map(|site| facts.variables.only_of_site(site)) {
+        [Some(first), Some(second)] => first == second,
+        _ => false,
+    };
+    let goes_on = |key: &PairKey| writes(key.second) || leading.contains(&key.tail);
+    pairs.into_iter().filter(|(key, _)| !of_one(key) || goes_on(key)).collect()
+}
 
 /// Gives the pairs of variables in a set that is in force to the set.
 pub fn gather(facts: &Facts<'_>, admission: &mut Admission) {
@@ -31,8 +62,7 @@ pub fn gather(facts: &Facts<'_>, admission: &mut Admission) {
 
 /// The nodes at which some pair of the set was seen with a remote write in between.
 fn interleaved(facts: &Facts<'_>, correlated: &Correlated) -> BTreeSet<(FunctionId, NodeId)> {
-    let pairs = facts.evidence.sets.get(&correlated.set).into_iter().flat_map(|seen| &seen.pairs);
-    let weak = pairs.filter(|(_, (evidence, _))| evidence.atomicity == Atomicity::None);
+    let weak = observed(facts, correlated).into_iter().filter(|(_, (evidence, _))| evidence.atomicity == Atomicity::None);
     weak.flat_map(|(key, _)| [key.head, key.tail]).filter_map(|site| facts.sites.get(&site).copied()).collect()
 }
 

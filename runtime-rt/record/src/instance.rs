@@ -1,11 +1,14 @@
 //! The instances of correlated sets: who accessed which of its variables last, and whether two threads got into each other's way.
 //!
 //! A set has an instance for each object, or only one. An instance remembers the last read and the last write of each variable by
-//! each thread, with their order. Two accesses of one thread to different variables, one after the other, are a pair. Fig. 5 of
-//! seed 002 would take any remote write between them as proof that they need not be atomic. For two variables that is too much:
+//! each thread, with their order. Two accesses of one thread to different variables, one after the other, are a pair. So are two to the same
+//! variable where the activation that contains both accessed another one before: what `x = 1; y = y + 1` does is not done when y was read.
+//!
+//! Fig. 5 of seed 002 would take any remote write between them as proof that they need not be atomic. For two variables that is too much:
 //! when another thread writes both right behind a reader of both, every step comes "between", and still nobody can tell. So a pair is weakened
 //! only by accesses of another thread, near each other, that come *after* its first end on that variable and *before* its
-//! second end on the other one, where both conflict: then no order of the two threads explains what happened.
+//! second end on the other one, where both conflict: then no order of the two threads explains what happened. Of a pair of one variable, to come
+//! after anything before its first end is as good, if one of the two accesses lies between: a reader of the new x, and then of y before its write.
 //!
 //! Memory is bounded: buckets by page, in which a new instance takes the place of the oldest. With it goes its whole history, so no
 //! pair spans the gap. A bucket is held from the bookkeeping until the access has happened.
@@ -178,16 +181,20 @@ impl Instance {
         self.slots.iter().filter_map(Slot::load)
     }
 
-    /// An access happens; the pair that it completes, if it does.
-    fn access(&self, now: MemberAccess, effect: Effect) -> Option<Completed> {
+    /// An access happens; the pair that it completes, if it does. `in_one`: whether both lie in the activation that contains the second and now.
+    fn access(&self, now: MemberAccess, effect: Effect, in_one: impl Fn(Access, Access) -> bool) -> Option<Completed> {
         let order = self.clock.fetch_add(1, Ordering::Relaxed) + 1;
-        let mine = self.known().filter(|known| known.thread == now.thread).max_by_key(|known| known.order);
         let variable = Variable { member: now.member, address: now.address };
-        let first = mine.filter(|first| !first.variable.is(variable) && is_near(first.access.at, now.access.at));
-        let completed = first.map(|first| Completed {
-            first: first.access,
-            atomicity: self.weakest(first, (now, effect), variable),
-            shared: self.known().any(|known| known.thread != now.thread),
+        let mine = |known: &Known| known.thread == now.thread && is_near(known.access.at, now.access.at);
+        let completed = self.known().filter(mine).max_by_key(|known| known.order).and_then(|first| {
+            let same = first.variable.is(variable);
+            let earlier = |known: &Known| same && mine(known) && !known.variable.is(variable) && in_one(known.access, first.access);
+            let goes_on = !same || self.known().any(|known| earlier(&known));
+            goes_on.then(|| Completed {
+                first: first.access,
+                atomicity: self.weakest(first, earlier, (now, effect), variable),
+                shared: self.known().any(|known| known.thread != now.thread),
+            })
         });
         for kind in kinds(now.rw, effect) {
             self.remember(Known { order, access: now.access, thread: now.thread, variable, kind });
@@ -195,20 +202,27 @@ impl Instance {
         completed
     }
 
-    /// What other threads left of a pair.
-    fn weakest(&self, first: Known, (second, effect): (MemberAccess, Effect), variable: Variable) -> Atomicity {
+    /// What other threads left of a pair, of which `earlier` says what else its thread had done before.
+    fn weakest(
+        &self,
+        first: Known,
+        earlier: impl Fn(&Known) -> bool,
+        (second, effect): (MemberAccess, Effect),
+        variable: Variable,
+    ) -> Atomicity {
         let mut weakest = Atomicity::Exclusive;
         // An update is remembered as a read and as a write.
-        let is_first = |known: &Known| known.thread == first.thread && known.order == first.order;
+        let begun = |known: &Known| (known.thread == first.thread && known.order == first.order) || earlier(known);
         let after = |known: &Known| {
-            let conflicts = || self.known().filter(is_first).any(|first| first.kind.conflicts(known.kind));
-            known.variable.is(first.variable) && known.order > first.order && conflicts()
+            let is_behind = |mine: Known| known.variable.is(mine.variable) && known.order > mine.order && mine.kind.conflicts(known.kind);
+            self.known().filter(begun).any(is_behind)
         };
         for behind in self.known().filter(|known| known.thread != second.thread).filter(after) {
             let before = |known: &Known| {
                 let conflicts = kinds(second.rw, effect).any(|kind| known.kind.conflicts(kind));
                 let near = is_near(known.access.at, behind.access.at) || is_near(behind.access.at, known.access.at);
-                known.thread == behind.thread && known.variable.is(variable) && conflicts && near
+                let between = known.order.max(behind.order) > first.order;
+                known.thread == behind.thread && known.variable.is(variable) && conflicts && near && between
             };
             for other in self.known().filter(before) {
                 let only_read = behind.kind == Kind::Read && other.kind == Kind::Read;
@@ -269,8 +283,15 @@ impl Instances {
         number
     }
 
-    /// It has happened; the pair that it completes, if it does.
-    pub(crate) fn access(&self, held: BucketNumber, key: InstanceKey, now: MemberAccess, effect: Effect) -> Option<Completed> {
+    /// It has happened; the pair that it completes, if it does (`Instance::access`).
+    pub(crate) fn access(
+        &self,
+        held: BucketNumber,
+        key: InstanceKey,
+        now: MemberAccess,
+        effect: Effect,
+        in_one: impl Fn(Access, Access) -> bool,
+    ) -> Option<Completed> {
         let bucket = &self.0[usize::from(held.0)];
         let (set, object) = key.words();
         let is = |instance: &&Instance| instance.set.load(Ordering::Relaxed) == set && instance.object.load(Ordering::Relaxed) == object;
@@ -282,7 +303,7 @@ impl Instances {
             instance.set.store(set, Ordering::Relaxed);
             instance
         });
-        instance.access(now, effect)
+        instance.access(now, effect, in_one)
     }
 
     /// Gives a bucket up.
@@ -338,7 +359,7 @@ mod tests {
             let now =
                 MemberAccess { thread: ThreadNumber(u16::from(*thread)), member: (name == *member).then_some(name), address, rw, access };
             let bucket = instances.hold(key);
-            let completed = instances.access(bucket, key, now, effect);
+            let completed = instances.access(bucket, key, now, effect, |_, _| true);
             instances.give_up(bucket);
             pairs.extend(completed.map(|pair| std::format!("{word} {}", pair.atomicity)));
         }
@@ -374,6 +395,17 @@ mod tests {
             ("1sx 2wx 2wy 1wy", "2wy EXCLUSIVE, 1wy NONE"),
             ("1rx 2cx 2cy 1wy", "2cy EXCLUSIVE, 1wy EXCLUSIVE"),
             ("1cx 2wx 2wy 1ry", "2wy EXCLUSIVE, 1ry NONE"),
+            // What goes on after another variable; not what goes before it.
+            ("1wx 1ry 1wy", "1ry EXCLUSIVE, 1wy EXCLUSIVE"),
+            ("1rx 1wx 1ry 1ry", "1ry EXCLUSIVE, 1ry EXCLUSIVE"),
+            ("1wx 1ry 2wy 1wy", "1ry EXCLUSIVE, 1wy NONE"),
+            ("1wx 1wy 2ry 1wy", "1wy EXCLUSIVE, 1wy READ"),
+            // Whoever reads y before it is written may have read x before that, too.
+            ("1wx 1ry 2ry 1wy", "1ry EXCLUSIVE, 1wy EXCLUSIVE"),
+            ("2rx 1wx 1ry 2ry 1wy", "1ry EXCLUSIVE, 2ry EXCLUSIVE, 1wy EXCLUSIVE"),
+            ("1wx 2rx 1ry 2ry 1wy", "1ry EXCLUSIVE, 2ry EXCLUSIVE, 1wy READ"),
+            // Between two updates of both: no part of the second.
+            ("1wx 1wy 2rx 2ry 1rx 1wx", "1wy EXCLUSIVE, 2ry EXCLUSIVE, 1rx EXCLUSIVE, 1wx EXCLUSIVE"),
         ] {
             assert_eq!(play(accesses), expected, "{accesses}");
         }
@@ -393,7 +425,7 @@ mod tests {
         for (freed, expected) in [(0x5000_u64, true), (0x4010, false), (0x3ff0, false)] {
             let event = |member, serial| {
                 let bucket = instances.hold(object(0x4010));
-                let pair = instances.access(bucket, object(0x4010), access(member, serial), Effect::Changed);
+                let pair = instances.access(bucket, object(0x4010), access(member, serial), Effect::Changed, |_, _| true);
                 instances.give_up(bucket);
                 pair
             };

@@ -3,7 +3,8 @@
 //! What is known of an instance is in `instance`. An access holds the bucket of its instance until it has happened, taken after what it
 //! holds of its own address; nobody takes them in the other order, so they cannot wait for each other.
 //!
-//! Only pairs of accesses to different variables of a set are observed: the others are pairs of one address.
+//! Only pairs of accesses to different variables of a set are observed, and what an activation goes on to do to the last of them: what
+//! goes before is pairs of one address.
 //! Not handled: a site that accesses several sets counts for the first one only.
 
 use model::correlation::{Instance, Kinds, Watched, watched_at, watched_count};
@@ -120,7 +121,8 @@ impl Recorder {
     pub(crate) fn accessed_set(&self, thread: &mut Thread, bucket: BucketNumber, effect: Effect) {
         let Some(watch) = &self.watch else { return };
         let (key, event) = thread.pending_member;
-        let completed = watch.instances.access(bucket, key, event, effect);
+        let in_one = |earlier: Access, later: Access| thread.remembers(earlier) && thread.frames.in_one(earlier.at, later.at);
+        let completed = watch.instances.access(bucket, key, event, effect, in_one);
         if let Some(pair) = completed.filter(|pair| thread.remembers(pair.first)) {
             // Who else was near an instance is not looked at.
             let seen = Seen { since: pair.atomicity, shared: pair.shared, near: Near::Nobody };

@@ -169,7 +169,7 @@ impl DepthFirst {
 
     /// Moves to the next path.
     fn backtrack(&mut self) {
-        self.path.backtrack(|level| {
+        self.path.backtrack(|_, level| {
             level.node.asleep.insert(level.chosen);
             let next = level.node.todo.first()?;
             level.node.todo.remove(next);

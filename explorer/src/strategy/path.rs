@@ -69,9 +69,9 @@ enum Phase {
 /// The path of the current execution.
 #[derive(Debug)]
 pub(super) struct Path<N> {
+    /// The first `length` of them are the path. Those after them were cut off, and are used again.
     levels: Vec<Level<N>>,
-    /// Levels that were cut off.
-    spare: Vec<Level<N>>,
+    length: usize,
     /// What the first execution begins with.
     start: Vec<Repeat>,
     /// Levels below this one are not gone back to.
@@ -87,8 +87,8 @@ pub(super) struct Path<N> {
 
 impl<N> Default for Path<N> {
     fn default() -> Self {
-        let (levels, spare, start) = (Vec::new(), Vec::new(), Vec::new());
-        Self { levels, spare, start, floor: 0, at: 0, picked: 0, astray: None, phase: Phase::Ready, counts: Counts::default() }
+        let (levels, start) = (Vec::new(), Vec::new());
+        Self { levels, length: 0, start, floor: 0, at: 0, picked: 0, astray: None, phase: Phase::Ready, counts: Counts::default() }
     }
 }
 
@@ -121,7 +121,7 @@ impl<N> Path<N> {
         if self.astray.is_some() {
             return Follow::Astray;
         }
-        let (thread, expected) = match (self.levels.get(self.at), self.start.get(self.at)) {
+        let (thread, expected) = match (self.levels().get(self.at), self.start.get(self.at)) {
             (Some(level), _) => (level.chosen, level.what),
             (None, Some(step)) => (step.thread, step.what),
             (None, None) => return Follow::Beyond,
@@ -132,25 +132,34 @@ impl<N> Path<N> {
             return Follow::Astray;
         }
         match self.start.get(self.at) {
-            Some(step) if self.at == self.levels.len() => Follow::Again(step.clone()),
+            Some(step) if self.at == self.length => Follow::Again(step.clone()),
             _ => Follow::On(self.at),
         }
     }
 
-    /// A level that was cut off, to be used again.
-    pub(super) fn recycle(&mut self) -> Option<N> {
-        self.spare.pop().map(|level| level.node)
+    /// What was kept at the level that the next step gets, if that was cut off: its memory is used again.
+    pub(super) fn recycle(&mut self) -> Option<&mut N> {
+        self.levels.get_mut(self.length).map(|level| &mut level.node)
     }
 
     /// Adds a step at the end.
     #[inline]
     pub(super) fn push(&mut self, chosen: ThreadId, event: &Event, node: N) {
-        self.levels.push(Level { chosen, what: Some(What::of(event)), picks: Vec::new(), node });
+        let what = Some(What::of(event));
+        match self.levels.get_mut(self.length) {
+            Some(level) => {
+                level.picks.clear();
+                (level.chosen, level.what, level.node) = (chosen, what, node);
+            }
+            None => self.levels.push(Level { chosen, what, picks: Vec::new(), node }),
+        }
+        self.length += 1;
     }
 
     /// Adds a step that a subtree begins with.
     pub(super) fn push_again(&mut self, step: Repeat, event: &Event, node: N) {
-        self.levels.push(Level { chosen: step.thread, what: Some(What::of(event)), picks: step.picks, node });
+        self.push(step.thread, event, node);
+        self.levels[self.length - 1].picks = step.picks;
     }
 
     /// Takes the step of the current level.
@@ -165,7 +174,7 @@ impl<N> Path<N> {
     /// Which option the path has here; a choice that is new begins with `first`.
     pub(super) fn pick(&mut self, pick: &Pick<'_>, first: u32) -> u32 {
         let options = pick.options().max(1);
-        let Some(level) = self.at.checked_sub(1).and_then(|at| self.levels.get_mut(at)) else { return 0 };
+        let Some(level) = self.at.checked_sub(1).and_then(|at| self.levels[..self.length].get_mut(at)) else { return 0 };
         if self.picked == level.picks.len() {
             let first = first.min(options - 1);
             level.picks.push(Picked { first, taken: first, options });
@@ -182,29 +191,20 @@ impl<N> Path<N> {
     /// Counts the execution, and cuts off what it did not reach, as can only be when it left the path.
     pub(super) fn end(&mut self, ending: &Ending<'_>) -> Outcome {
         // An execution that ended before the subtree began is none of it.
-        let early = self.levels.len() < core::mem::take(&mut self.start).len();
+        let early = self.length < core::mem::take(&mut self.start).len();
         let outcome = if self.astray.is_some() || early { Outcome::Diverged } else { ending.outcome };
         self.counts.add(outcome);
-        while self.levels.len() > self.at {
-            self.pop();
-        }
+        self.length = self.length.min(self.at);
         outcome
     }
 
-    fn pop(&mut self) {
-        let level = self.levels.pop();
-        if core::mem::needs_drop::<N>() {
-            self.spare.extend(level);
-        }
-    }
-
     /// Goes back to the deepest level that has an alternative left and takes that. `next` makes another thread the chosen one of a
-    /// level; `None` when no other is left there. `None` when no level has any: the search is over.
-    pub(super) fn backtrack<R>(&mut self, mut next: impl FnMut(&mut Level<N>) -> Option<R>) -> Option<Turn<R>> {
+    /// level, of this number; `None` when no other is left there. `None` when no level has any: the search is over.
+    pub(super) fn backtrack<R>(&mut self, mut next: impl FnMut(usize, &mut Level<N>) -> Option<R>) -> Option<Turn<R>> {
         self.phase = Phase::Ready;
-        while self.levels.len() > self.floor
-            && let Some(level) = self.levels.last_mut()
-        {
+        while self.length > self.floor {
+            let at = self.length - 1;
+            let level = &mut self.levels[at];
             while let Some(pick) = level.picks.last_mut() {
                 pick.taken = (pick.taken + 1) % pick.options;
                 if pick.taken != pick.first {
@@ -212,10 +212,10 @@ impl<N> Path<N> {
                 }
                 level.picks.pop();
             }
-            if let Some(turn) = next(level) {
+            if let Some(turn) = next(at, level) {
                 return Some(Turn::Step(turn));
             }
-            self.pop();
+            self.length = at;
         }
         self.phase = Phase::Exhausted;
         None
@@ -224,13 +224,13 @@ impl<N> Path<N> {
     /// The level with this number.
     #[inline]
     pub(super) fn level(&self, at: usize) -> &Level<N> {
-        &self.levels[at]
+        &self.levels()[at]
     }
 
     /// The level with this number, to change.
     #[inline]
     pub(super) fn level_mut(&mut self, at: usize) -> &mut Level<N> {
-        &mut self.levels[at]
+        &mut self.levels[..self.length][at]
     }
 
     /// Whether this level is one that is gone back to.
@@ -240,13 +240,13 @@ impl<N> Path<N> {
 
     /// All levels.
     pub(super) fn levels(&self) -> &[Level<N>] {
-        &self.levels
+        &self.levels[..self.length]
     }
 
     /// The deepest level.
     #[inline]
     pub(super) fn deepest(&self) -> Option<&Level<N>> {
-        self.levels.last()
+        self.levels().last()
     }
 
     /// How many levels the current execution has gone through.
@@ -266,7 +266,7 @@ impl<N> Path<N> {
             let [todo, asleep] = kept(&level.node);
             Repeat { thread: level.chosen, what: level.what, todo, asleep, picks: level.picks.clone() }
         };
-        Subtree { steps: self.levels.iter().map(step).collect() }
+        Subtree { steps: self.levels().iter().map(step).collect() }
     }
 
     /// How many schedules there are in all, if those before the path are like those after it (the weighted backtrack estimator of
@@ -279,7 +279,7 @@ impl<N> Path<N> {
             explored += here * f64::from(before) / f64::from(all);
             here /= f64::from(all);
         };
-        for level in &self.levels {
+        for level in self.levels() {
             let (before, left) = alternatives(&level.node);
             turn(before, before + 1 + left);
             for pick in &level.picks {

@@ -198,7 +198,7 @@ impl Bounded {
     /// Moves to the next path.
     fn backtrack(&mut self) {
         let (bound, limited) = (self.bound, &mut self.limited);
-        let turn = self.path.backtrack(|level| {
+        let turn = self.path.backtrack(|_, level| {
             level.chosen = level.node.next(bound, limited)?;
             level.what = None;
             Some(())

@@ -16,7 +16,7 @@ use model::pair::Mode;
 use super::holds::{Change, Holds, Role, wanted};
 use crate::dependence::dependent;
 use crate::strategy::path::Turn;
-use crate::threads::{MAX_THREADS, ThreadSet};
+use crate::threads::ThreadSet;
 
 /// Two steps, of which the second could have come before the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,11 +166,7 @@ impl History {
         let Some(step) = self.steps.last_mut() else { return };
         step.woken = ThreadSet::EMPTY;
         for lock in core::mem::take(&mut step.released).into_iter().rev() {
-            if let Some(object) = self.objects.get_mut(&lock_key(lock))
-                && let Some(entry) = object.entries.pop()
-            {
-                object.holds.undo(entry.change);
-            }
+            forget_last(&mut self.objects, lock_key(lock));
         }
     }
 
@@ -189,22 +185,16 @@ impl History {
     /// Whether a thread is about to take a lock that, as far as we were told, others hold in its way: then a release was
     /// not told of, and the order of steps is not known.
     pub(super) fn contradicts(&self, thread: ThreadId, event: &Event) -> bool {
-        let holds = event.range.and_then(|range| self.objects.get(&granule(range))).map(|object| &object.holds);
-        wanted(event).zip(holds).is_some_and(|(mode, holds)| !holds.allow(thread, mode))
+        let Some((mode, range)) = wanted(event).zip(event.range) else { return false };
+        self.objects.get(&granule(range)).is_some_and(|object| !object.holds.allow(thread, mode))
     }
 
     /// Forgets the steps from `length` on.
     pub(super) fn truncate(&mut self, length: usize) {
         while self.steps.len() > length {
+            self.reopen_last();
             let Some(step) = self.steps.pop() else { return };
-            let released = step.released.iter().rev().map(|&lock| lock_key(lock));
-            for key in released.chain(keys(&step.event).map(|(key, _)| key)) {
-                if let Some(object) = self.objects.get_mut(&key)
-                    && let Some(entry) = object.entries.pop()
-                {
-                    object.holds.undo(entry.change);
-                }
-            }
+            each_key(&step.event, |key, _| forget_last(&mut self.objects, key));
             self.last[step.thread.index()] = step.previous;
         }
         self.clocks.truncate(length * self.stride);
@@ -221,11 +211,11 @@ impl History {
         self.begin_clock(start, thread, &event, previous);
         self.find_races(start, thread, &event, Second::At(at), races);
         self.clocks[start + thread.index()] = number;
-        for (key, role) in keys(&event) {
+        each_key(&event, |key, role| {
             let object = self.objects.entry(key).or_default();
             let change = role.map_or(Change::Nothing, |role| object.holds.perform(thread, &event, role));
             object.entries.push(Entry { step: at, change, aside: false });
-        }
+        });
         self.last[thread.index()] = Some(at);
         self.steps.push(Taken { thread, event, number, previous, woken: ThreadSet::EMPTY, released: Vec::new(), overwritten: None });
     }
@@ -250,9 +240,7 @@ impl History {
         if event.kind == EventKind::ExitProcess {
             rivals.extend(0..self.steps.len());
         }
-        for (key, _) in keys(event) {
-            self.conflicts(key, event, Thoroughness::All, rivals);
-        }
+        each_key(event, |key, _| self.conflicts(key, event, Thoroughness::All, rivals));
         rivals.sort_unstable();
         rivals.dedup();
         rivals.retain(|&at| !self.is_after(start, at));
@@ -267,16 +255,17 @@ impl History {
             Second::Pending(_, event) => (self.steps.len(), event),
         };
         kept.clear();
-        // Steps that are left out, by thread: all from this number on.
-        let mut left_out = [u32::MAX; MAX_THREADS];
-        for at in race.first..self.steps.len() {
-            let step = &self.steps[at];
-            let overtaken = race.remedy == Remedy::Overtake && at < second && dependent(&step.event, &event);
-            let clock = &self.clocks[at * self.stride..(at + 1) * self.stride];
-            if at == race.first || at == second || Some(at) == ended || overtaken || clock.iter().zip(&left_out).any(|(&n, &out)| n >= out)
-            {
-                let out = &mut left_out[step.thread.index()];
-                *out = (*out).min(step.number);
+        let number = |at: usize| (self.steps[at].thread.index(), self.steps[at].number);
+        let (thread, from) = number(race.first);
+        // Steps that are left out beside the first one though they do not come after it.
+        let mut others: Vec<(usize, u32)> = Vec::new();
+        for (at, clock) in (race.first..).zip(self.clocks[race.first * self.stride..].chunks_exact(self.stride)) {
+            if clock[thread] >= from || others.iter().any(|&(thread, from)| clock[thread] >= from) {
+                continue;
+            }
+            let overtaken = race.remedy == Remedy::Overtake && at < second && dependent(&self.steps[at].event, &event);
+            if at == second || Some(at) == ended || overtaken {
+                others.push(number(at));
             } else {
                 kept.push(at);
             }
@@ -305,9 +294,10 @@ impl History {
         match previous {
             Some(previous) => self.join(start, previous),
             None => {
-                let created = |step: &Taken| matches!(step.event.kind, EventKind::Create { child } if child == thread);
-                if let Some(creation) = self.steps.iter().rposition(created) {
-                    self.join(start, creation);
+                let created = |entry: &&Entry| matches!(self.steps[entry.step].event.kind, EventKind::Create { child } if child == thread);
+                let creations = self.objects.get(&Key::Creation);
+                if let Some(creation) = creations.and_then(|object| object.entries.iter().rev().find(created)) {
+                    self.join(start, creation.step);
                 }
             }
         }
@@ -356,10 +346,8 @@ impl History {
         if event.kind == EventKind::ExitProcess {
             conflicts.extend(self.last.iter().flatten());
         } else {
-            for (key, _) in keys(event) {
-                let thorough = remedy == Some(Remedy::Expand);
-                self.conflicts(key, event, if thorough { Thoroughness::All } else { Thoroughness::Last }, &mut conflicts);
-            }
+            let thoroughness = if remedy == Some(Remedy::Expand) { Thoroughness::All } else { Thoroughness::Last };
+            each_key(event, |key, _| self.conflicts(key, event, thoroughness, &mut conflicts));
         }
         // From the last on: what comes before one that was met is not an immediate race.
         conflicts.sort_unstable_by(|a, b| b.cmp(a));
@@ -461,25 +449,38 @@ fn granule(range: Range) -> Key {
     Key::Granule(range.address >> 3)
 }
 
-/// Where an event meets others, and as what it names the lock there, if it is one.
-fn keys(event: &Event) -> impl Iterator<Item = (Key, Option<Role>)> + use<> {
-    let memory = event.kind.access().is_some() || event.kind == EventKind::Manage;
-    let spread = event.range.filter(|_| memory).map(|range| {
-        let (first, last) = (range.address >> 3, range.address.saturating_add(u64::from(range.length) - 1) >> 3);
-        (first, last)
-    });
-    let wide = spread.is_some_and(|(first, last)| last - first >= WIDE).then_some((Key::Wide, None));
-    let granules = spread.filter(|_| wide.is_none()).map(|(first, last)| first..=last).into_iter().flatten();
-    let object = event.range.filter(|_| !memory).map(|range| (granule(range), Some(Role::Object)));
-    let mutex = match event.kind {
-        EventKind::WaitRelease { mutex: range } | EventKind::Interrupted { by: range } => Some((granule(range), Some(Role::Mutex))),
-        _ => None,
-    };
-    let global = match event.kind {
-        EventKind::Create { .. } => Some((Key::Creation, None)),
-        EventKind::External => Some((Key::Outside, None)),
-        EventKind::Interrupted { .. } if event.range.is_none() => Some((Key::Outside, None)),
-        _ => None,
-    };
-    granules.map(|granule| (Key::Granule(granule), None)).chain(wide).chain(object).chain(mutex).chain(global)
+/// Forgets the last step that met others here.
+fn forget_last(objects: &mut BTreeMap<Key, Object>, key: Key) {
+    if let Some(object) = objects.get_mut(&key)
+        && let Some(entry) = object.entries.pop()
+    {
+        object.holds.undo(entry.change);
+    }
+}
+
+/// Goes through all keys under which an event meets others, and as what it names the lock there, if it is one.
+#[inline]
+fn each_key(event: &Event, mut go: impl FnMut(Key, Option<Role>)) {
+    match event.range {
+        Some(range) if event.kind.access().is_some() || event.kind == EventKind::Manage => {
+            let (first, last) = (range.address >> 3, range.address.saturating_add(u64::from(range.length) - 1) >> 3);
+            if last - first >= WIDE {
+                go(Key::Wide, None);
+            } else {
+                (first..=last).for_each(|at| go(Key::Granule(at), None));
+            }
+        }
+        Some(range) => go(granule(range), Some(Role::Object)),
+        None => {}
+    }
+    match event.kind {
+        EventKind::WaitRelease { mutex: range } | EventKind::Interrupted { by: range } => go(granule(range), Some(Role::Mutex)),
+        _ => {}
+    }
+    match event.kind {
+        EventKind::Create { .. } => go(Key::Creation, None),
+        EventKind::External => go(Key::Outside, None),
+        EventKind::Interrupted { .. } if event.range.is_none() => go(Key::Outside, None),
+        _ => {}
+    }
 }

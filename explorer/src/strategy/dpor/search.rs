@@ -1,5 +1,6 @@
 //! The search itself: the path of the current execution, with what sleeps and what is planned at each point.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use model::event::{Event, EventKind};
@@ -34,7 +35,7 @@ pub struct Dpor {
     /// What is planned after the deepest level.
     guide: Vec<Branch>,
     /// The options planned for the step at the deepest level.
-    guided_picks: Vec<u32>,
+    guided_picks: Box<[u32]>,
     /// Those who waited on a condition before the current step, when that is a signal.
     waiting: ThreadSet,
     /// The level at which the current execution has begun to end the process: its thread alone goes on, with what `exit` runs.
@@ -46,17 +47,14 @@ pub struct Dpor {
 /// What is kept of a point of the current execution.
 #[derive(Debug)]
 struct Node {
-    /// What the chosen thread is about to do.
-    event: Event,
-    /// Threads that were explored from here, or whose next step is covered elsewhere.
-    asleep: ThreadSet,
+    enabled: ThreadSet,
+    /// Threads that were explored from here, or whose next step is covered elsewhere, and what each is about to do.
+    asleep: Vec<(ThreadId, Event)>,
     /// Of these: those that cover only what they take part in. Their step ends the execution, so that nothing was explored after it;
     /// or it is explored by others, who tell us nothing of the races that they find.
     narrow: ThreadSet,
     /// Threads that were planned here whatever comes after them.
     alone: ThreadSet,
-    /// What each enabled thread is about to do.
-    events: Vec<(ThreadId, Event)>,
     /// What is planned from here, after what is being explored.
     planned: Vec<Branch>,
     /// How many threads were tried here before the chosen one.
@@ -64,52 +62,53 @@ struct Node {
 }
 
 impl Node {
-    fn event_of(&self, thread: ThreadId) -> Option<&Event> {
-        self.events.iter().find(|(other, _)| *other == thread).map(|(_, event)| event)
+    fn sleeps(&self, thread: ThreadId) -> bool {
+        self.asleep.iter().any(|&(asleep, _)| asleep == thread)
     }
 
     /// Those among the sleeping ones that cover only what they take part in. Threads that were planned alone may be independent of each
     /// other, and each would be believed to cover what the other leaves out.
     fn narrow(&self) -> ThreadSet {
-        if self.alone.is_empty() { self.narrow } else { self.asleep }
+        if self.alone.is_empty() { self.narrow } else { self.asleep.iter().map(|&(thread, _)| thread).collect() }
     }
 }
 
 impl Level<Node> {
     /// Plans a thread's step, whatever comes after it.
-    fn plan_alone(&mut self, thread: ThreadId, event: Event) {
+    fn plan_alone(&mut self, thread: ThreadId) {
         let node = &mut self.node;
-        let known = thread == self.chosen || node.asleep.contains(thread) || node.planned.iter().any(|branch| branch.step.thread == thread);
+        let known = thread == self.chosen || node.sleeps(thread) || node.planned.iter().any(|branch| branch.step.thread == thread);
         if !known {
             node.alone.insert(thread);
-            node.planned.push(Branch { step: Planned { thread, event, picks: Vec::new(), released: Vec::new() }, children: Vec::new() });
+            node.planned.push(Branch { step: Planned::alone(thread), children: Vec::new() });
         }
     }
 
     /// Plans every order.
     fn expand(&mut self) {
-        for at in 0..self.node.events.len() {
-            let (thread, event) = self.node.events[at];
-            self.plan_alone(thread, event);
+        for thread in self.node.enabled.iter() {
+            self.plan_alone(thread);
         }
     }
 
-    /// The next planned step, which becomes the one that is explored, and what is planned after it.
-    fn next_planned(&mut self) -> Option<Branch> {
-        self.node.asleep.insert(self.chosen);
+    /// The next planned step, which becomes the one that is explored, and what is planned after it. So far it was this event.
+    fn next_planned(&mut self, event: &Event) -> Option<Branch> {
+        if self.node.planned.is_empty() {
+            return None;
+        }
+        self.node.asleep.push((self.chosen, *event));
         while !self.node.planned.is_empty() {
             let branch = self.node.planned.remove(0);
-            if self.node.asleep.contains(branch.step.thread) {
+            if self.node.sleeps(branch.step.thread) {
                 continue;
             }
-            let Some(&event) = self.node.event_of(branch.step.thread) else {
+            if !self.node.enabled.contains(branch.step.thread) {
                 // As in `possible`.
                 self.node.planned.splice(0..0, branch.children);
                 continue;
-            };
+            }
             self.chosen = branch.step.thread;
-            self.what = Some(What::of(&event));
-            self.node.event = event;
+            self.what = None;
             self.node.tried += 1;
             return Some(branch);
         }
@@ -134,12 +133,12 @@ impl Dpor {
     /// Goes on with a step that the subtree begins with.
     fn repeat(&mut self, point: &Point<'_>, step: Repeat) -> Choice {
         let Some(&event) = point.event(step.thread) else { return Choice::Diverged };
+        let asleep = step.asleep.intersection(point.enabled).iter().filter_map(|thread| Some((thread, *point.event(thread)?)));
         let node = Node {
-            event,
-            asleep: step.asleep,
+            enabled: *point.enabled,
+            asleep: asleep.collect(),
             narrow: step.asleep,
             alone: ThreadSet::EMPTY,
-            events: events(point, Vec::new()),
             planned: Vec::new(),
             tried: 0,
         };
@@ -150,10 +149,11 @@ impl Dpor {
     fn extend(&mut self, point: &Point<'_>) -> Choice {
         let asleep = self.inherited_sleep(point);
         let mut planned = core::mem::take(&mut self.guide);
-        self.guided_picks.clear();
+        self.guided_picks = Box::default();
         let chosen = if planned.is_empty() {
-            let awake = point.enabled.difference(&asleep);
-            let Some(chosen) = point.default_thread().filter(|&thread| awake.contains(thread)).or_else(|| awake.first()) else {
+            let sleeps = |thread: &ThreadId| asleep.iter().any(|(asleep, _)| asleep == thread);
+            let awake = || point.enabled.iter().find(|thread| !sleeps(thread));
+            let Some(chosen) = point.default_thread().filter(|thread| !sleeps(thread)).or_else(awake) else {
                 return Choice::Abandon;
             };
             chosen
@@ -163,24 +163,27 @@ impl Dpor {
             if planned.is_empty() {
                 return Choice::Abandon;
             }
-            let branch = planned.drain(..1).next();
-            let Some(Branch { step, children }) = branch else { return Choice::Abandon };
+            let Branch { step, children } = planned.remove(0);
             self.guide = children;
             self.guided_picks = step.picks;
             step.thread
         };
         let Some(&event) = point.event(chosen) else { return Choice::Diverged };
-        let narrow = self.path.deepest().map_or(ThreadSet::EMPTY, |parent| parent.node.narrow().intersection(&asleep));
-        let events = events(point, self.path.recycle().map(|node| node.events).unwrap_or_default());
-        self.path.push(chosen, &event, Node { event, asleep, narrow, alone: ThreadSet::EMPTY, events, planned, tried: 0 });
+        let narrow = self.path.deepest().map_or(ThreadSet::EMPTY, |parent| {
+            let narrow = parent.node.narrow();
+            asleep.iter().map(|&(thread, _)| thread).filter(|&thread| narrow.contains(thread)).collect()
+        });
+        self.path.push(chosen, &event, Node { enabled: *point.enabled, asleep, narrow, alone: ThreadSet::EMPTY, planned, tried: 0 });
         self.go(point)
     }
 
     /// Goes on from the current level.
     fn go(&mut self, point: &Point<'_>) -> Choice {
         let at = self.path.at();
-        let (chosen, event) = (self.path.level(at).chosen, self.path.level(at).node.event);
+        let chosen = self.path.level(at).chosen;
+        let Some(&event) = point.event(chosen) else { return Choice::Diverged };
         if self.history.len() == at {
+            self.path.level_mut(at).what = Some(What::of(&event));
             self.uncertain |= self.history.contradicts(chosen, &event);
             self.history.append(chosen, event, &mut self.races);
         }
@@ -193,15 +196,16 @@ impl Dpor {
         self.path.advance()
     }
 
-    fn inherited_sleep(&self, point: &Point<'_>) -> ThreadSet {
-        let Some(Level { chosen, node: parent, .. }) = self.path.deepest().filter(|parent| !parent.node.asleep.is_empty()) else {
-            return ThreadSet::EMPTY;
-        };
-        let sleeps_on = |thread: &ThreadId| {
-            let independent = parent.event_of(*thread).is_some_and(|event| !dependent(event, &parent.event));
-            independent && thread != chosen && point.enabled.contains(*thread)
-        };
-        parent.asleep.iter().filter(sleeps_on).collect()
+    /// Those who sleep on after the last step, in memory that is used again.
+    fn inherited_sleep(&mut self, point: &Point<'_>) -> Vec<(ThreadId, Event)> {
+        let mut asleep = self.path.recycle().map(|node| core::mem::take(&mut node.asleep)).unwrap_or_default();
+        asleep.clear();
+        if let Some(parent) = self.path.deepest() {
+            let (_, last) = self.history.step(self.path.at() - 1);
+            let sleeps_on = |(thread, event): &&(ThreadId, Event)| point.enabled.contains(*thread) && !dependent(event, last);
+            asleep.extend(parent.node.asleep.iter().filter(sleeps_on));
+        }
+        asleep
     }
 
     /// Tells the history whom the last step woke, if it is new.
@@ -214,10 +218,8 @@ impl Dpor {
             return;
         }
         let level = self.path.level_mut(last);
-        for thread in woken.iter() {
-            if let Some(&event) = level.node.event_of(thread) {
-                level.plan_alone(thread, event);
-            }
+        for thread in woken.intersection(&level.node.enabled).iter() {
+            level.plan_alone(thread);
         }
     }
 
@@ -247,10 +249,9 @@ impl Dpor {
         let stopped = self.exit.or(self.path.levels().len().checked_sub(1));
         if let Some(at) = stopped.filter(|&at| self.path.is_open(at)) {
             let last = self.path.level_mut(at);
-            for at in 0..last.node.events.len() {
-                let (thread, event) = last.node.events[at];
+            for thread in last.node.enabled.iter() {
                 if thread != last.chosen && ending.pending.get(thread.index()).is_some_and(Option::is_some) {
-                    last.plan_alone(thread, event);
+                    last.plan_alone(thread);
                     last.node.narrow.insert(last.chosen);
                 }
             }
@@ -277,13 +278,10 @@ impl Dpor {
         };
         let mut sequence: Vec<Seen<'_>> = kept.iter().map(|&at| step(at)).chain([second]).collect();
         let node = &self.path.level(race.first).node;
-        let absent = {
-            let present: ThreadSet = sequence.iter().map(|step| step.thread).collect();
-            move |thread| !present.contains(thread)
-        };
+        let absent = |thread| sequence.iter().all(|step| step.thread != thread);
         let narrow = node.narrow();
         let barren = |thread| narrow.contains(thread) && absent(thread);
-        let covered = |thread| !barren(thread) && node.event_of(thread).is_some_and(|event| is_weak_initial(thread, event, &sequence));
+        let covered = |&(thread, ref event): &(ThreadId, Event)| !barren(thread) && is_weak_initial(thread, Some(event), &sequence);
         let insertion = if node.asleep.iter().any(covered) {
             Insertion::Covered
         } else {
@@ -300,7 +298,8 @@ impl Dpor {
 
     /// Moves to the next path.
     fn backtrack(&mut self) {
-        let turn = self.path.backtrack(Level::next_planned);
+        let history = &self.history;
+        let turn = self.path.backtrack(|at, level| level.next_planned(history.step(at).1));
         self.history.go_back(self.path.levels().len(), turn.as_ref());
         match turn {
             Some(Turn::Step(branch)) => {
@@ -317,6 +316,9 @@ impl Dpor {
 /// plan may be from an execution in which more had changed: another turn of the circle does nothing, so what was planned after it holds
 /// without it.
 fn possible(planned: Vec<Branch>, point: &Point<'_>) -> Vec<Branch> {
+    if planned.iter().all(|branch| point.enabled.contains(branch.step.thread)) {
+        return planned;
+    }
     let mut left = Vec::new();
     for branch in planned {
         if point.enabled.contains(branch.step.thread) {
@@ -326,13 +328,6 @@ fn possible(planned: Vec<Branch>, point: &Point<'_>) -> Vec<Branch> {
         }
     }
     left
-}
-
-/// What each enabled thread is about to do, in memory that is used again.
-fn events(point: &Point<'_>, mut events: Vec<(ThreadId, Event)>) -> Vec<(ThreadId, Event)> {
-    events.clear();
-    events.extend(point.enabled.iter().filter_map(|thread| Some((thread, *point.event(thread)?))));
-    events
 }
 
 impl Strategy for Dpor {

@@ -1,5 +1,6 @@
 //! Planned beginnings: an ordered tree of sequences of steps at each point of the current execution.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use model::event::{Event, EventKind};
@@ -13,12 +14,17 @@ use crate::strategy::path::Picked;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Planned {
     pub(super) thread: ThreadId,
-    /// What it was about to do where it was seen.
-    pub(super) event: Event,
+    /// What it was about to do where it was seen; `None` when it is planned alone, whatever that is.
+    pub(super) event: Option<Event>,
     /// The options taken in it there.
-    pub(super) picks: Vec<u32>,
-    /// The injected locks that it gave up on its way there.
-    pub(super) released: Vec<u64>,
+    pub(super) picks: Box<[u32]>,
+}
+
+impl Planned {
+    /// A thread's step, whatever that is and whatever comes after it.
+    pub(super) fn alone(thread: ThreadId) -> Self {
+        Self { thread, event: None, picks: Box::default() }
+    }
 }
 
 /// A step of a sequence that may be planned: a view of a step of the current execution.
@@ -37,7 +43,7 @@ impl Seen<'_> {
 
     fn plan(&self) -> Planned {
         let picks = self.picks.iter().map(|pick| pick.taken).collect();
-        Planned { thread: self.thread, event: *self.event, picks, released: self.released.to_vec() }
+        Planned { thread: self.thread, event: Some(*self.event), picks }
     }
 }
 
@@ -72,11 +78,11 @@ pub(super) fn ordered(before: (ThreadId, &Event), after: (ThreadId, &Event)) -> 
     first == second || by_enabledness || dependent(a, b)
 }
 
-/// Whether a thread whose next step is `event` may come first in some continuation of `sequence`: its first step there
-/// depends on none before it, or it has none there and its next step depends on none.
-pub(super) fn is_weak_initial(thread: ThreadId, event: &Event, sequence: &[Seen<'_>]) -> bool {
+/// Whether a thread may come first in some continuation of `sequence`: its first step there depends on none before it, or it has none
+/// there and its next step, `event`, depends on none. `false` if it has none there and that is not known.
+pub(super) fn is_weak_initial(thread: ThreadId, event: Option<&Event>, sequence: &[Seen<'_>]) -> bool {
     let own = sequence.iter().position(|step| step.thread == thread);
-    let event = own.map_or(event, |at| sequence[at].event);
+    let Some(event) = own.map_or(event, |at| Some(sequence[at].event)) else { return false };
     let before = &sequence[..own.unwrap_or(sequence.len())];
     before.iter().all(|step| {
         let released = step.released.iter().any(|&lock| dependent(&release(lock), event));
@@ -85,21 +91,22 @@ pub(super) fn is_weak_initial(thread: ThreadId, event: &Event, sequence: &[Seen<
 }
 
 /// Plans a sequence, unless the tree covers it.
-pub(super) fn insert(mut branches: &mut Vec<Branch>, sequence: &mut Vec<Seen<'_>>) -> Insertion {
+pub(super) fn insert(mut branches: &mut Vec<Branch>, mut sequence: &mut [Seen<'_>]) -> Insertion {
     loop {
-        let fitting = branches.iter().position(|branch| is_weak_initial(branch.step.thread, &branch.step.event, sequence));
+        let fitting = branches.iter().position(|branch| is_weak_initial(branch.step.thread, branch.step.event.as_ref(), sequence));
         let Some(at) = fitting else { break };
         let branch = &mut branches[at];
         if let Some(own) = sequence.iter().position(|step| step.thread == branch.step.thread) {
             if !sequence[own].is_picked_as(&branch.step.picks) {
                 return Insertion::Unplannable;
             }
-            sequence.remove(own);
+            sequence[..=own].rotate_right(1);
+            sequence = &mut sequence[1..];
         }
         if branch.children.is_empty() {
             return Insertion::Covered;
         }
-        branches = &mut branches[at].children;
+        branches = &mut branch.children;
     }
     let chain = sequence.iter().rev().fold(Vec::new(), |children, step| alloc::vec![Branch { step: step.plan(), children }]);
     branches.extend(chain);
@@ -166,7 +173,7 @@ mod tests {
         let steps = sequence(&events_of);
         let event = |text: &str| events(text)[0].1;
         for (thread, next, expected) in [(1, "1x", true), (2, "2x?", false), (3, "3y", true), (4, "4z", true), (4, "4y?", false)] {
-            assert_eq!(is_weak_initial(ThreadId(thread), &event(next), &steps), expected, "{thread} {next}");
+            assert_eq!(is_weak_initial(ThreadId(thread), Some(&event(next)), &steps), expected, "{thread} {next}");
         }
     }
 }

@@ -84,7 +84,8 @@ pub(super) fn is_weak_initial(thread: ThreadId, event: Option<&Event>, sequence:
     let own = sequence.iter().position(|step| step.thread == thread);
     let Some(event) = own.map_or(event, |at| Some(sequence[at].event)) else { return false };
     let before = &sequence[..own.unwrap_or(sequence.len())];
-    before.iter().all(|step| {
+    // The last one, for which the sequence is planned, is the most likely to depend on others.
+    before.iter().rev().all(|step| {
         let released = step.released.iter().any(|&lock| dependent(&release(lock), event));
         !released && !ordered((step.thread, step.event), (thread, event))
     })

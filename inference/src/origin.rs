@@ -36,12 +36,30 @@ pub(crate) enum Root<'a> {
 pub(crate) type Origin<'a> = (Root<'a>, i64);
 
 /// A function stores, behind one of its parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Filling {
     object: usize,
     field: i64,
-    /// The parameter that it stores and how far behind it, or something else.
-    value: Option<(usize, i64)>,
+    /// What it stores and how far behind it, if that is known.
+    value: Option<(Stored, i64)>,
+}
+
+/// What a function stores, as its callers see it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stored {
+    /// What it is given.
+    Parameter(usize),
+    /// The address of a global.
+    Symbol(String),
+}
+
+/// What a pointer equals, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Value<'f> {
+    /// Another pointer of the function.
+    Pointer(PointerId),
+    /// The address of a global, which a function that this one calls has stored.
+    Symbol(&'f str),
 }
 
 /// What functions store behind their parameters, by name.
@@ -49,10 +67,10 @@ struct Filling {
 pub(crate) struct Fillings(BTreeMap<String, Vec<Filling>>);
 
 /// What is stored in a field.
-enum Content {
+enum Content<'f> {
     Nothing,
     /// This value, and how far behind it.
-    One(PointerId, i64),
+    One(Value<'f>, i64),
     Several,
 }
 
@@ -108,15 +126,19 @@ impl<'a> Origins<'a> {
     }
 
     /// The value that a pointer equals, and how far behind that it is, through fields whose content is known.
-    pub(crate) fn through(&self, pointer: PointerId, fillings: &Fillings) -> (PointerId, i64) {
+    pub(crate) fn through<'f>(&self, pointer: PointerId, fillings: &'f Fillings) -> (Value<'f>, i64) {
         let (mut value, mut far) = (pointer, 0_i64);
         for _ in 0..LEVELS {
             let Some((Root::Loaded(from), offset)) = self.of_pointer(value) else { break };
             let Some((object @ (Root::Local(_) | Root::Parameter(_)), field)) = self.of_pointer(from) else { break };
             let Content::One(next, further) = self.content(object, field, fillings) else { break };
-            (value, far) = (next, far.wrapping_add(offset).wrapping_add(further));
+            far = far.wrapping_add(offset).wrapping_add(further);
+            match next {
+                Value::Pointer(next) => value = next,
+                Value::Symbol(_) => return (next, far),
+            }
         }
-        (value, far)
+        (Value::Pointer(value), far)
     }
 
     /// The field behind a parameter that a value was read from, if nothing here stores to it.
@@ -127,21 +149,22 @@ impl<'a> Origins<'a> {
     }
 
     /// What stands in the field of an object that a pointer points to, if it is one value: that value, and how far behind it.
-    pub(crate) fn field(&self, object: PointerId, field: i64, fillings: &Fillings) -> Option<(PointerId, i64)> {
+    pub(crate) fn field<'f>(&self, object: PointerId, field: i64, fillings: &'f Fillings) -> Option<(Value<'f>, i64)> {
         let (root, at) = self.of_pointer(object).filter(|(root, _)| matches!(root, Root::Local(_) | Root::Parameter(_)))?;
         match self.content(root, at.checked_add(field)?, fillings) {
-            Content::One(value, further) => {
+            Content::One(Value::Pointer(value), further) => {
                 let (value, far) = self.through(value, fillings);
                 Some((value, far.wrapping_add(further)))
             }
+            Content::One(symbol, further) => Some((symbol, further)),
             Content::Nothing | Content::Several => None,
         }
     }
 
     /// What this function stores in a field of an object of its own, or of its caller.
-    fn content(&self, object: Root<'a>, field: i64, fillings: &Fillings) -> Content {
+    fn content<'f>(&self, object: Root<'a>, field: i64, fillings: &'f Fillings) -> Content<'f> {
         let mut content = Content::Nothing;
-        let mut add = |value: Option<(PointerId, i64)>| {
+        let mut add = |value: Option<(Value<'f>, i64)>| {
             content = match (&content, value) {
                 (Content::Nothing, Some((value, offset))) => Content::One(value, offset),
                 (Content::One(known, far), Some((value, offset))) if (*known, *far) == (value, offset) => Content::One(value, offset),
@@ -150,14 +173,17 @@ impl<'a> Origins<'a> {
         };
         for flow in &self.function.pointers.flows {
             match flow {
-                Flow::Store { at, value } if self.of_pointer(*at) == Some((object, field)) => add(Some((*value, 0))),
+                Flow::Store { at, value } if self.of_pointer(*at) == Some((object, field)) => add(Some((Value::Pointer(*value), 0))),
                 Flow::CopyBytes { to, .. } if self.of_pointer(*to).is_some_and(|(root, _)| root == object) => add(None),
                 Flow::Call { callee: Called::Named(name), arguments, .. } => {
                     for filling in fillings.0.get(name).into_iter().flatten() {
                         let argument = |index: usize| arguments.get(index).copied().flatten();
                         let place = argument(filling.object).and_then(|pointer| self.of_pointer(pointer));
                         if place.is_some_and(|(root, at)| root == object && at.checked_add(filling.field) == Some(field)) {
-                            add(filling.value.and_then(|(parameter, offset)| Some((argument(parameter)?, offset))));
+                            add(filling.value.as_ref().and_then(|(stored, offset)| match stored {
+                                Stored::Parameter(index) => Some((Value::Pointer(argument(*index)?), *offset)),
+                                Stored::Symbol(name) => Some((Value::Symbol(name), *offset)),
+                            }));
                         }
                     }
                 }
@@ -173,18 +199,27 @@ impl<'a> Origins<'a> {
             Some((Root::Parameter(index), offset)) => Some((index, offset)),
             _ => None,
         };
+        let stored = |pointer: PointerId| match self.of_pointer(pointer)? {
+            (Root::Parameter(index), far) => Some((Stored::Parameter(index), far)),
+            (Root::Symbol(name), far) => Some((Stored::Symbol(name.to_owned()), far)),
+            (Root::Local(_) | Root::Loaded(_), _) => None,
+        };
         let mut found = Vec::new();
         for flow in &self.function.pointers.flows {
             match flow {
                 Flow::Store { at, value } => {
-                    found.extend(parameter(*at).map(|(object, field)| Filling { object, field, value: parameter(*value) }));
+                    found.extend(parameter(*at).map(|(object, field)| Filling { object, field, value: stored(*value) }));
                 }
                 Flow::Call { callee: Called::Named(name), arguments, .. } => {
-                    let argument = |index: usize| arguments.get(index).copied().flatten().and_then(parameter);
+                    let argument = |index: usize| arguments.get(index).copied().flatten();
                     for filling in known.0.get(name).into_iter().flatten() {
-                        let Some((object, at)) = argument(filling.object) else { continue };
-                        let value =
-                            filling.value.and_then(|(index, far)| argument(index).map(|(of, offset)| (of, offset.wrapping_add(far))));
+                        let Some((object, at)) = argument(filling.object).and_then(parameter) else { continue };
+                        let value = filling.value.as_ref().and_then(|(of, far)| match of {
+                            Stored::Parameter(index) => {
+                                argument(*index).and_then(stored).map(|(of, offset)| (of, offset.wrapping_add(*far)))
+                            }
+                            Stored::Symbol(_) => Some((of.clone(), *far)),
+                        });
                         found.push(Filling { object, field: at.wrapping_add(filling.field), value });
                     }
                 }

@@ -10,7 +10,9 @@
 //! `std::scoped_lock` of one mutex) unlock, where they end, the mutex that they were made with (`origin`). What they remember of themselves lies in
 //! a local variable of their user, and is not shared memory.
 //!
-//! Not handled: wrappers whose address is taken; guards that are moved, returned or members of objects, and guards of several mutexes, which are one
+//! A function that makes a guard of a global mutex and returns it tells its callers which (`origin`).
+//!
+//! Not handled: wrappers whose address is taken; guards that are moved, or members of objects on the heap, and guards of several mutexes, which are one
 //! class for each type; arguments that are elements of arrays or come out of memory, which are what points-to analysis says.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +22,7 @@ use model::ids::{FunctionKey, NodeId, PointerId, SiteKey};
 use model::pointer::{Called, Flow};
 use model::program::{Call, Callee, Function, Node, NodeKind, Place, Program};
 
-use crate::origin::{Fillings, Origins, Root};
+use crate::origin::{Fillings, Origins, Root, Value};
 
 /// Wrappers around wrappers are followed so far: a guard calls a mutex, which calls a function of the C library through another.
 const LEVELS: usize = 6;
@@ -158,7 +160,7 @@ fn wrapper(function: &Function, defined: &impl Fn(&str) -> bool, fillings: &Fill
     }
     let mut behind = function.pointers.behind.iter().filter(|(of, _)| of == place).map(|(_, pointer)| *pointer);
     let pointer = behind.next().filter(|_| behind.next().is_none())?;
-    let (value, far) = origins.through(pointer, fillings);
+    let (Value::Pointer(value), far) = origins.through(pointer, fillings) else { return None };
     let (root, more) = origins.of_pointer(value)?;
     let offset = far.checked_add(more)?;
     let (parameter, field) = match root {
@@ -249,12 +251,18 @@ fn give_to_calls(function: &mut Function, wrappers: &Wrappers, fillings: &Fillin
 }
 
 /// A lock that lies so far behind a value.
-fn behind(origins: &Origins<'_>, (value, far): (PointerId, i64), offset: i64, arrays: &BTreeSet<String>) -> Behind {
-    let Some((Root::Symbol(name), more)) = origins.of_pointer(value) else { return Behind::Value(value) };
+fn behind(origins: &Origins<'_>, (value, far): (Value<'_>, i64), offset: i64, arrays: &BTreeSet<String>) -> Behind {
+    let (name, more, otherwise) = match value {
+        Value::Symbol(name) => (name, 0, Behind::Unknown),
+        Value::Pointer(pointer) => match origins.of_pointer(pointer) {
+            Some((Root::Symbol(name), more)) => (name, more, Behind::Value(pointer)),
+            _ => return Behind::Value(pointer),
+        },
+    };
     let offset = far.checked_add(more).and_then(|far| u64::try_from(far.checked_add(offset)?).ok());
     match offset.filter(|_| !arrays.contains(name)) {
         Some(offset) => Behind::Named(Place::Global { name: name.to_owned(), offset }),
-        None => Behind::Value(value),
+        None => otherwise,
     }
 }
 

@@ -29,10 +29,20 @@ void moved() {
   std::unique_lock<std::mutex> two(std::move(one));
   y += 0;
 }
+std::unique_lock<std::mutex> hold(int n) {
+  if (n < 0) throw n;
+  return std::unique_lock<std::mutex>(c);
+}
+void returned() {
+  { auto one = hold(1); y += 0; }
+  std::lock_guard<std::mutex> two(a);
+  auto three = hold(2);
+  y += 0;
+}
 int main() {
   std::thread(forth, &x).join();
   std::thread(back).join();
-  std::thread([] { apart(); moved(); }).join();
+  std::thread([] { apart(); moved(); returned(); }).join();
   return x + y - 2;
 }
 ";

@@ -59,7 +59,7 @@ fn a_pair_is_kept_where_it_does_not_wait_and_its_lock_given_up_where_it_does() {
     for _ in 0..5 {
         let said = run(folder.path(), "ATOMFIX_OPTIONS=stats=1 timeout 20 ./app.hard wait 2>&1");
         assert_eq!(said.code, 0, "{}{}", said.out, said.err);
-        assert!(said.out.contains("1 locks, 0 events"), "{}", said.out);
+        assert!(said.out.contains("1 lock, 0 events"), "{}", said.out);
     }
 }
 

@@ -28,7 +28,9 @@ pub unsafe extern "C" fn start(_: c_int, _: *const *const c_char, environment: *
     for setting in text.into_iter().flat_map(options::parse) {
         apply(setting);
     }
-    statistics::prepare();
+    if let Err(log) = statistics::prepare() {
+        warn(b"counters go to standard error at exit, since nothing can be written to '", log);
+    }
     let _ = sys::membarrier::support();
     let _ = process::key();
     fork::arrange();

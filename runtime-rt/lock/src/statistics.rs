@@ -31,8 +31,17 @@ static LOG_INODE: AtomicU64 = AtomicU64::new(0);
 const FIRST_OF_OURS: usize = 200;
 
 /// Opens the log, if there is to be one.
-pub fn prepare() {
-    let Some(opened) = options::log().filter(|_| options::statistics()).and_then(open) else { return };
+///
+/// # Errors
+/// Its name, when it cannot be opened.
+pub fn prepare() -> Result<(), &'static [u8]> {
+    let Some(name) = options::log().filter(|_| options::statistics()) else { return Ok(()) };
+    keep(open(name).ok_or(name)?);
+    Ok(())
+}
+
+/// Keeps an open log for the end, out of the program's way.
+fn keep(opened: c_int) {
     let moved = [usize::try_from(opened).unwrap_or(0), usize::try_from(libc::F_DUPFD_CLOEXEC).unwrap_or(0), FIRST_OF_OURS, 0, 0, 0];
     // SAFETY: the call takes no pointers.
     let moved = descriptor(unsafe { sys::call::call(libc::SYS_fcntl, moved) });
@@ -94,7 +103,8 @@ fn open(name: &[u8]) -> Option<c_int> {
 fn write(to: c_int) {
     let pid = u64::from(sys::thread::pid());
     let total = table::locks().iter().flat_map(|lock| lock.counts()).map(u64::from).sum();
-    Line::new().number(pid).text(b": ").number(table::locks().len() as u64).text(b" locks, ").number(total).text(b" events").write(to);
+    let line = counted(Line::new().number(pid).text(b": "), table::locks().len() as u64, b" lock").text(b", ");
+    counted(line, total, b" event").write(to);
     for (number, lock) in (0_u64..).zip(table::locks()) {
         for (cause, count) in Cause::ALL.iter().zip(lock.counts()).filter(|(_, count)| *count != 0) {
             let line = Line::new().number(pid).text(b": lock").number(number).text(b" ");
@@ -112,8 +122,14 @@ fn write(to: c_int) {
         line.text(b": ").text(cause.as_bytes()).text(b" ").number(u64::from(event.count)).write(to);
     }
     if events::elsewhere() != 0 {
-        Line::new().number(pid).text(b": ").number(u64::from(events::elsewhere())).text(b" events at further places").write(to);
+        let line = Line::new().number(pid).text(b": ");
+        counted(line, u64::from(events::elsewhere()), b" event").text(b" at further places").write(to);
     }
+}
+
+/// Adds a number of things.
+fn counted(line: Line, number: u64, thing: &[u8]) -> Line {
+    line.number(number).text(thing).text(if number == 1 { b"" } else { b"s" })
 }
 
 fn name(number: u64) -> &'static [u8] {

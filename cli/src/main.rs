@@ -25,6 +25,9 @@ use std::process::ExitCode;
 
 use exit::{Exit, Failure};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     sigpipe::reset();
     match commands::run() {

@@ -57,7 +57,7 @@ pub(crate) struct Choices {
     /// Leave out a lock that would need more operations than this share of all accesses, in per cent
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = percent)]
     budget: f64,
-    /// Turn an optimization of the placed locks off: releases, acquisitions or loops
+    /// Turn an optimization of the placed locks off: releases, acquisitions, loops or sequences
     #[arg(long = "no-opt", value_name = "NAME")]
     no_opt: Vec<Optimization>,
     /// Give locks up before calls of this function (its linkage name), which may wait in ways that nobody sees; may be repeated

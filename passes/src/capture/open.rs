@@ -195,6 +195,7 @@ fn take(capture: &mut Capture, input: &Input, content: Vec<u8>) -> Result<Part, 
             }
             Ok(Part::Archive(pieces))
         }
+        (InputKind::Shared | InputKind::Other, Giver::User) if is_of_the_language(&name) => Ok(Part::Whole),
         (InputKind::Shared, Giver::User) => {
             uncovered(capture, path, "a shared library", Gap::Library);
             Ok(Part::Whole)
@@ -204,6 +205,27 @@ fn take(capture: &mut Capture, input: &Input, content: Vec<u8>) -> Result<Part, 
             Ok(Part::Whole)
         }
     }
+}
+
+/// Whether a file is a library of C or C++ itself, such as `libm.so`: compilers add the others of these without being asked, and what
+/// their functions do is known by name.
+fn is_of_the_language(name: &str) -> bool {
+    const STEMS: [&str; 13] = [
+        "libanl",
+        "libatomic",
+        "libc",
+        "libc++",
+        "libdl",
+        "libgcc_s",
+        "libm",
+        "libmvec",
+        "libpthread",
+        "libresolv",
+        "librt",
+        "libstdc++",
+        "libutil",
+    ];
+    name.split_once(".so").is_some_and(|(stem, version)| STEMS.contains(&stem) && (version.is_empty() || version.starts_with('.')))
 }
 
 /// Assembly, or an object that another compiler made.

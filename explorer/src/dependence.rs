@@ -8,6 +8,9 @@
 //! A compare-and-swap is taken as what it would do now: one that would fail commutes with reads and with others that would fail, and
 //! neither order makes it succeed. Whatever could change its outcome writes, and so conflicts.
 //!
+//! A failure that ends the process is the same failure whatever others did before; that it keeps them from doing more is for searches to
+//! know, which try them where it happened. The process's end by `exit` runs handlers and shows what was done, so it conflicts with all.
+//!
 //! Create, start, join and exit touch no memory: their order is by enabledness alone (a thread is there only after its
 //! creation; a join is enabled only after the exit), except that two creations compete for the next `ThreadId`.
 //! Not here: happens-before, which has these orders as edges of its own.
@@ -107,7 +110,7 @@ fn class(kind: EventKind) -> Class {
         K::Create { .. } => return Class::Creation,
         K::External => return Class::Outside,
         K::ExitProcess => return Class::Everything,
-        K::Start | K::Exit | K::Join { .. } | K::Yield | K::Sleep => return Class::Nothing,
+        K::Start | K::Exit | K::Fail | K::Join { .. } | K::Yield | K::Sleep => return Class::Nothing,
     };
     Class::Memory { group }
 }

@@ -56,6 +56,8 @@ pub enum EventKind {
     Exit,
     /// The process ends by `exit` or by the initial thread's return: all other threads stop where they are.
     ExitProcess,
+    /// The process ends by a failure: an assertion, `abort`, a signal. Nothing of what other threads do shows in that, in whatever order.
+    Fail,
     /// Creates a thread.
     Create {
         /// The new thread.
@@ -266,6 +268,7 @@ impl EventKind {
             Self::Waiting => 43,
             Self::TimedLock => 44,
             Self::Interrupted { .. } => 45,
+            Self::Fail => 46,
         })
     }
 }
@@ -352,7 +355,7 @@ impl fmt::Display for EventKind {
 }
 
 /// Indexed by code.
-const WORDS: [&str; 46] = [
+const WORDS: [&str; 47] = [
     "start",
     "exit",
     "exit-process",
@@ -399,6 +402,7 @@ const WORDS: [&str; 46] = [
     "waiting",
     "timed-lock",
     "interrupted",
+    "fail",
 ];
 
 #[cfg(test)]
@@ -412,7 +416,7 @@ mod tests {
             assert_eq!(KindCode::from_number(code.number()), Some(code));
         }
         assert_eq!("jump".parse::<KindCode>(), Err(BadKind));
-        assert_eq!(KindCode::from_number(46), None);
+        assert_eq!(KindCode::from_number(47), None);
     }
 
     #[test]

@@ -1,45 +1,95 @@
-//! Steps that end the process while others could go on: what only happens if those go first is found too, though no execution has
-//! the end and what it conflicts with.
+//! Steps that end the process while others could go on: what only happens if those go first is found too, and what only shows
+//! if somebody is stopped right before.
 
 use crate::sandbox::Sandbox;
 
-/// What a search says has both words.
-fn check(source: &str, words: [&str; 2]) {
+/// What a search says has all words, however many processes or machines explore.
+fn check(source: &str, words: &[&str]) {
     let sandbox = Sandbox::new();
     sandbox.compile("app.c", source, &[]);
     for strategy in ["portfolio", "dfs", "sleep", "dpor"] {
-        let said = sandbox.atomfix(&["check", "./app", "--outcomes", "--strategy", strategy]);
-        assert!(said.out.contains("covering all sequentially consistent schedules"), "{strategy}: {}{}", said.out, said.err);
-        for word in words {
-            assert!(said.out.contains(word), "{strategy}, {word}: {}{}", said.out, said.err);
+        explore(&sandbox, words, &["--strategy", strategy]);
+        explore(&sandbox, words, &["--strategy", strategy, "-j", "2"]);
+        let files: Vec<String> = (1..=2).map(|index| format!("{strategy}-{index}")).collect();
+        for (shard, file) in ["1/2", "2/2"].iter().zip(&files) {
+            sandbox.atomfix(&["check", "./app", "--outcomes", "--strategy", strategy, "--shard", shard, "--checkpoint", file]);
         }
+        explore(&sandbox, words, &["--merge", &files[0], &files[1]]);
     }
 }
 
-#[test]
-fn an_exit_shows_what_a_thread_wrote_right_before_it_failed() {
-    let source = r#"#include <assert.h>
+fn explore(sandbox: &Sandbox, words: &[&str], options: &[&str]) {
+    let said = sandbox.atomfix(&[&["check", "./app", "--outcomes"][..], options].concat());
+    assert!(said.out.contains("covering all sequentially consistent schedules"), "{options:?}: {}{}", said.out, said.err);
+    for word in words {
+        assert!(said.out.contains(word), "{options:?}, {word}: {}{}", said.out, said.err);
+    }
+}
+
+/// One thread writes and ends the process; `exit` of another one shows how far it was.
+const SHOWS: &str = r#"#include <assert.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 static int a, b;
+static int *volatile nowhere;
 static void show(void) { printf("%d%d", a, b); }
 static void *leave(void *p) { exit(0); return p; }
-static void *fail(void *p) {
+static void *end(void *p) {
   __atomic_store_n(&a, 2, __ATOMIC_SEQ_CST);
   b = 1;
-  assert(!p);
+  END;
   return p;
 }
 int main(void) {
   pthread_t t[2];
   atexit(show);
   pthread_create(&t[0], 0, leave, 0);
-  pthread_create(&t[1], 0, fail, &t);
+  pthread_create(&t[1], 0, end, &t);
   pthread_join(t[0], 0);
 }
 "#;
-    check(source, ["printed \"00\"", "printed \"20\""]);
+
+#[test]
+fn an_exit_shows_what_a_thread_did_right_before_it_failed() {
+    check(&SHOWS.replace("END;", "assert(!p);"), &["printed \"00\"", "printed \"20\"", "printed \"21\"", "failure: assert"]);
+}
+
+#[test]
+fn an_exit_shows_what_a_thread_did_right_before_any_end() {
+    let sandbox = Sandbox::new();
+    for (end, word) in [
+        ("abort()", "failure: assert: the program called abort"),
+        ("*nowhere = 1", "failure: signal: SIGSEGV at a null pointer"),
+        ("__builtin_trap()", "failure: signal: SIGILL"),
+        ("raise(SIGTERM)", "failure: signal: SIGTERM"),
+        ("kill(getpid(), SIGKILL)", "failure: signal: SIGKILL"),
+        ("_exit(0)", "printed \"\""),
+        ("quick_exit(7)", "failure: exit-status: the program ended with exit status 7"),
+        ("syscall(SYS_exit_group, 4)", "failure: exit-status: the program ended with exit status 4"),
+        ("execl(\"/bin/true\", \"true\", (char *)0)", "printed \"\""),
+    ] {
+        sandbox.compile("app.c", &SHOWS.replace("END", end), &[]);
+        for options in [
+            ["--strategy", "dpor", "--driver", "auto"],
+            ["--strategy", "dfs", "--driver", "fork"],
+            ["--strategy", "dpor", "--driver", "exec"],
+        ] {
+            explore(&sandbox, &["printed \"00\"", "printed \"20\"", "printed \"21\"", word], &options);
+        }
+    }
+}
+
+#[test]
+fn a_stack_without_room_is_named_and_what_is_not_explored_too() {
+    let deep = "static int deep(int n) { volatile char all[4096]; all[n % 4096] = 1; return deep(n + 1) + all[0]; }\nstatic void *end";
+    let sandbox = Sandbox::new();
+    sandbox.compile("app.c", &SHOWS.replace("static void *end", deep).replace("END", "deep(0)"), &[]);
+    let note = "note: a thread ended the process in the middle of a step: what others do right before that is not explored";
+    explore(&sandbox, &["failure: signal: SIGSEGV: the thread's stack has no room left", note], &[]);
 }
 
 #[test]
@@ -69,5 +119,5 @@ int main(void) {
   pthread_join(t[1], 0);
 }
 ";
-    check(source, ["failure: assert", "failure: deadlock"]);
+    check(source, &["failure: assert", "failure: deadlock"]);
 }

@@ -154,7 +154,8 @@ impl Machine {
             Op::Join(body) => plain(EventKind::Join { child: self.created[body].unwrap_or(thread) }),
             Op::Yield => plain(EventKind::Yield),
             Op::ExitProcess => plain(EventKind::ExitProcess),
-            Op::Assert { .. } | Op::SkipUnless { .. } | Op::Drop { .. } => {
+            Op::Assert { .. } => Some(Event { kind: EventKind::Fail, range: None, object: None, site }),
+            Op::SkipUnless { .. } | Op::Drop { .. } => {
                 unreachable!("local operations are part of the step before them")
             }
         }
@@ -212,7 +213,10 @@ impl Machine {
         let phase = self.threads[index].phase;
         let (Phase::Running | Phase::Waiting | Phase::Woken | Phase::Expired, Some(op)) = (phase, op) else {
             self.threads[index].phase = if phase == Phase::Fresh { Phase::Running } else { Phase::Ended };
-            return if phase == Phase::Fresh { self.settle(program, thread) } else { None };
+            if phase == Phase::Fresh {
+                self.settle(program, thread);
+            }
+            return None;
         };
         match op {
             Op::Read { variable, register, .. } => self.threads[index].registers[register] = self.variables[variable],
@@ -299,12 +303,14 @@ impl Machine {
             Op::Create(body) => drop(self.spawn(body)),
             Op::Join(_) | Op::Yield => {}
             Op::ExitProcess => self.exiting = Some(thread),
-            Op::Assert { .. } | Op::SkipUnless { .. } | Op::Drop { .. } => {
+            Op::Assert { .. } => return Some(Outcome::Failed(self.threads[index].body, self.threads[index].at)),
+            Op::SkipUnless { .. } | Op::Drop { .. } => {
                 unreachable!("local operations are part of the step before them")
             }
         }
         self.threads[index].at += 1;
-        self.settle(program, thread)
+        self.settle(program, thread);
+        None
     }
 
     /// What is in the variable that the thread's pending event would write to.
@@ -323,8 +329,8 @@ impl Machine {
         core::mem::take(&mut self.dropped).into_iter().map(|(lock, left)| (Sort::Lock.range(lock).address, left)).collect()
     }
 
-    /// Runs a thread's local operations.
-    fn settle(&mut self, program: &Program, thread: ThreadId) -> Option<Outcome> {
+    /// Runs a thread's local operations, up to an assertion that fails.
+    fn settle(&mut self, program: &Program, thread: ThreadId) {
         loop {
             let op = self.op(program, thread);
             if let Some(Op::Drop { lock, left }) = op {
@@ -338,12 +344,10 @@ impl Machine {
             }
             let state = &mut self.threads[thread.index()];
             match op {
-                Some(Op::Assert { register, value }) if state.registers[register] != value => {
-                    return Some(Outcome::Failed(state.body, state.at));
-                }
+                Some(Op::Assert { register, value }) if state.registers[register] != value => return,
                 Some(Op::SkipUnless { count, register, value }) if state.registers[register] != value => state.at += count,
                 Some(Op::Assert { .. } | Op::SkipUnless { .. } | Op::Drop { .. }) => {}
-                _ => return None,
+                _ => return,
             }
             state.at += 1;
         }

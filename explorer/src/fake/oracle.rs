@@ -65,15 +65,15 @@ fn visit(program: &Program, machine: &Machine, current: Option<ThreadId>, within
             match outcome {
                 Some(outcome) => {
                     count += 1;
-                    failures.push((next, outcome));
+                    failures.push((next, thread, outcome));
                 }
                 None => count += visit(program, &next, Some(thread), within, known),
             }
         }
     }
-    for (state, outcome) in failures {
-        // A failed state is its own key: nothing follows it.
-        known.insert((state, Some(ThreadId(u32::MAX)), Some(u32::MAX)), (0, Some(outcome)));
+    for (state, thread, outcome) in failures {
+        // Of a key of its own: nothing follows it.
+        known.insert((state, Some(thread), Some(u32::MAX)), (0, Some(outcome)));
     }
     known.insert(key, (count, None));
     count

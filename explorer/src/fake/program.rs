@@ -10,7 +10,7 @@
 //! | `acquire k X`, `degrade k`, `release k` | injected locks, in modes R, U, X |
 //! | `post n`, `take n` | semaphores, from 0 |
 //! | `create a`, `join a`, `yield`, `exit` | threads; `exit` ends the process: what comes after it runs alone |
-//! | `assert r == 1`, `skip 2 unless r == 1`, `drop k` | part of the step before them; `drop` is a release, `drop k R` weakens |
+//! | `assert r == 1`, `skip 2 unless r == 1`, `drop k` | part of the step before them; an assertion that fails is one of its own; `drop` is a release, `drop k R` weakens |
 //!
 //! Names need no declaration. Texts are ours, so a mistake in one panics.
 

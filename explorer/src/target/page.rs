@@ -178,6 +178,8 @@ pub enum Note {
     OtherFutexes = 12,
     /// A thread that draws random numbers until one suits went on only when nobody else could.
     Luck = 13,
+    /// The process ended in the middle of a step.
+    SuddenEnd = 14,
 }
 
 /// All notes, with what they say to people.
@@ -188,6 +190,7 @@ pub const NOTES: &[(Note, &str)] = &[
     (Note::Cancels, "a thread asks to be cancelled at any instruction: it is only at the points where others are"),
     (Note::BoundedTimeouts, "timed waits: a thread times out at most once between changes by other threads"),
     (Note::Luck, "random numbers: a thread that draws until one suits it goes on only when others change something or cannot go on"),
+    (Note::SuddenEnd, "a thread ended the process in the middle of a step: what others do right before that is not explored"),
     (Note::Revocations, "injected locks were revoked: the plan leaves a deadlock to the runtime"),
     (Note::TooManyThreads, "an execution created more threads than can be explored, and was cut there"),
     (Note::PlainLocks, "locks with a priority protocol are treated as ordinary ones: priorities are not modelled"),

@@ -150,7 +150,7 @@ impl Bounded {
             self.waiting = waiting(point.pending);
         }
         if event.kind == EventKind::ExitProcess {
-            self.exit = Some(at);
+            self.exit.get_or_insert(at);
         }
         self.path.advance()
     }

@@ -191,7 +191,7 @@ impl Dpor {
             self.waiting = waiting(point.pending);
         }
         if event.kind == EventKind::ExitProcess {
-            self.exit = Some(at);
+            self.exit.get_or_insert(at);
         }
         self.path.advance()
     }

@@ -53,6 +53,7 @@ pub(super) fn is_covered(kind: EventKind) -> bool {
         K::Start
             | K::Exit
             | K::ExitProcess
+            | K::Fail
             | K::Create { .. }
             | K::Join { .. }
             | K::Access { atomic: false, .. }

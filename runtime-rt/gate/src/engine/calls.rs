@@ -94,6 +94,7 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_bind,
     libc::SYS_listen,
     libc::SYS_socketpair,
+    libc::SYS_execve,
     libc::SYS_exit,
     libc::SYS_wait4,
     libc::SYS_flock,
@@ -109,6 +110,7 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_futex,
     libc::SYS_epoll_create,
     libc::SYS_clock_nanosleep,
+    libc::SYS_exit_group,
     libc::SYS_epoll_wait,
     libc::SYS_epoll_ctl,
     libc::SYS_waitid,
@@ -139,6 +141,7 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_sendmmsg,
     libc::SYS_renameat2,
     libc::SYS_memfd_create,
+    libc::SYS_execveat,
     libc::SYS_copy_file_range,
     libc::SYS_preadv2,
     libc::SYS_pwritev2,
@@ -247,6 +250,11 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
                 interrupts::send(engine, thread.map_or(engine.current(), ThreadId::new), signal);
                 return Ok(0);
             }
+        }
+        libc::SYS_exit_group => execution::end_process_at_once(engine, descriptor(arguments[0]) & 0xff),
+        libc::SYS_execve | libc::SYS_execveat => {
+            control::note(Note::Forks);
+            execution::end_process_at_once(engine, 0)
         }
         libc::SYS_exit => execution::end_thread(engine, core::ptr::null_mut()),
         libc::SYS_sched_yield => {

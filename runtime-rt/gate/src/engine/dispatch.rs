@@ -45,6 +45,9 @@ pub(crate) enum Verdict {
 /// Decides on the system call that the program wanted, or ends the execution.
 pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Verdict {
     if let libc::SYS_exit_group = number {
+        if trap::is_possible() {
+            return Verdict::ByFiber;
+        }
         let status = i32::try_from(arguments[0] & 0xff).unwrap_or(0);
         engine.leave_for_good(Stop::Exited(status));
     }

@@ -141,10 +141,6 @@ pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) 
         }
     };
     engine.come_home();
-    let others_left = engine.model.borrow().pending.iter().any(Option::is_some);
-    if others_left && matches!(ended, Ended::Passed | Ended::Failed(_)) {
-        engine.shadow.borrow_mut().end();
-    }
     control::raise(Word::Threads, engine.model.borrow().threads.len() as u64);
     ended
 }
@@ -213,7 +209,6 @@ fn step(
         control::note(Note::BoundedTimeouts);
     }
     engine.overwritten.set(None);
-    engine.shadow.borrow_mut().step();
     let stop = if event.kind == EventKind::Exit { Stop::Point } else { engine.resume(thread, result) };
     let before = engine.overwritten.take();
     if let Some(before) = before {
@@ -436,10 +431,32 @@ pub(crate) fn end_thread(engine: &Engine, result: *mut c_void) -> ! {
 
 /// In a fiber: the process ends with this status, as by `exit`.
 pub(crate) fn end_process(engine: &Engine, status: i32) -> ! {
-    engine.point(Ask::ExitProcess);
+    begin_to_end(engine);
     run_destructors(engine);
     crate::interpose::process::run_exit_handlers(engine);
     engine.leave_for_good(Stop::Exited(status))
+}
+
+/// In a fiber: the process ends with this status, without what `exit` runs.
+pub(crate) fn end_process_at_once(engine: &Engine, status: i32) -> ! {
+    begin_to_end(engine);
+    engine.leave_for_good(Stop::Exited(status))
+}
+
+/// In a fiber: nobody else goes on from here. Code that `exit` runs may end the process again.
+fn begin_to_end(engine: &Engine) {
+    let begun = engine.model.borrow().is_exiting();
+    if !begun {
+        engine.point(Ask::ExitProcess);
+    }
+}
+
+/// In a fiber: the process ends by a failure. That is a step of its own: others may go on before, and end the process in another way.
+/// What the failure says is made then, as the thread may never go on.
+pub(crate) fn fail(engine: &Engine, failed: impl FnOnce(Option<SiteKey>) -> Failed) -> ! {
+    let site = engine.with_current(|fiber| fiber.last_site.get());
+    engine.point_at(site, Ask::Fail);
+    engine.leave_for_good(Stop::Failed(failed(site)))
 }
 
 /// Runs the destructors of the thread's variables, the newest first.

@@ -214,6 +214,8 @@ pub(crate) struct Engine {
     pub(crate) tells_all: Cell<bool>,
     /// Whether the process was asked to end the execution while a hook was at work, which then does so at its next beginning.
     pub(crate) hangs: Cell<bool>,
+    /// The deadly signal, and its address, that the fiber dies of which runs next.
+    pub(crate) fault: Cell<(i32, usize)>,
     /// Why the fiber that ran last stopped, if not at a point.
     stop: RefCell<Option<Stop>>,
     /// Where the execution's random numbers have got to.
@@ -273,6 +275,7 @@ impl Engine {
             restorer: Restorer::default(),
             tells_all: Cell::new(false),
             hangs: Cell::new(false),
+            fault: Cell::new((0, 0)),
             stop: RefCell::default(),
             entropy: Cell::new(0),
             reply: Cell::new(0),

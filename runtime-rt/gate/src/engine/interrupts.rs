@@ -13,10 +13,10 @@ use model::ids::ThreadId;
 use model::report::FailureKind;
 
 use super::failure::Failed;
-use super::fiber::{Engine, Stop};
+use super::fiber::Engine;
 use super::habits::{self, Habit};
 use super::handlers::{self, Action, DEFAULT, IGNORE};
-use super::{control, signals};
+use super::{control, execution, signals};
 use crate::gate::ask::{Ask, Request};
 use crate::gate::perform::{INTERRUPTED, bit};
 use crate::gate::thread::{Cancellation, Life};
@@ -169,9 +169,8 @@ fn deliver(engine: &Engine, signal: c_int) -> Handled {
         IGNORE => return Handled::No,
         DEFAULT if HARMLESS.contains(&signal) => return Handled::No,
         DEFAULT => {
-            let site = engine.with_current(|fiber| fiber.last_site.get());
-            let failed = Failed::new(FailureKind::Signal, Some(engine.current()), site, &signals::message(signal, None));
-            engine.leave_for_good(Stop::Failed(failed));
+            let thread = Some(engine.current());
+            execution::fail(engine, |site| Failed::new(FailureKind::Signal, thread, site, &signals::message(signal, None)));
         }
         _ => {}
     }

@@ -5,16 +5,17 @@
 use alloc::string::String;
 use core::ffi::c_void;
 
-use explorer::target::page::Word;
+use explorer::target::page::{Note, Word};
 use model::ids::{SiteKey, ThreadId};
 use model::report::FailureKind;
 
 use super::clock;
 use super::control;
 use super::dispatch::{self, Verdict};
+use super::execution;
 use super::failure::Failed;
 use super::fiber::{Engine, Stop, installed, running};
-use crate::sys::{guarded, signal, trap};
+use crate::sys::{fault, guarded, signal, trap};
 
 /// Bytes of the stack that handlers run on.
 pub(crate) const STACK_BYTES: usize = 1 << 16;
@@ -44,13 +45,28 @@ pub(crate) fn install(stack: usize) {
     signal::install(libc::SIGSYS, on_system_call);
 }
 
+/// Others that end the process unless it handles them.
+const OTHERS: [(i32, &str); 10] = [
+    (libc::SIGHUP, "SIGHUP"),
+    (libc::SIGINT, "SIGINT"),
+    (libc::SIGQUIT, "SIGQUIT"),
+    (libc::SIGKILL, "SIGKILL"),
+    (libc::SIGUSR1, "SIGUSR1"),
+    (libc::SIGUSR2, "SIGUSR2"),
+    (libc::SIGPIPE, "SIGPIPE"),
+    (libc::SIGALRM, "SIGALRM"),
+    (libc::SIGTERM, "SIGTERM"),
+    (libc::SIGSYS, "SIGSYS"),
+];
+
 /// What a deadly signal says.
 pub(crate) fn message(signal: i32, address: Option<usize>) -> String {
-    let name = DEADLY.iter().find(|(number, _)| *number == signal).map_or("a signal", |&(_, name)| name);
+    let Some(&(_, name)) = DEADLY.iter().chain(&OTHERS).find(|(number, _)| *number == signal) else {
+        return alloc::format!("signal {signal}");
+    };
     match (signal, address) {
         (libc::SIGSEGV | libc::SIGBUS, Some(address)) if address < 4096 => alloc::format!("{name} at a null pointer"),
         (libc::SIGILL, _) => String::from("SIGILL: an illegal instruction, often a function that ends without returning a value"),
-        _ if name == "a signal" => alloc::format!("signal {signal}"),
         _ => String::from(name),
     }
 }
@@ -76,9 +92,28 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut c
     if !ran {
         control::broken(&alloc::format!("signal {signal} inside the engine, at address {address:#x}"));
     }
+    let of_stack = signal == libc::SIGSEGV && fault::is_of_stack(context, address);
+    if !of_stack && engine.is_at_rest() && fault::land(context, die) {
+        engine.fault.set((signal, address));
+        engine.go_on(true);
+        return;
+    }
+    control::note(Note::SuddenEnd);
     let site = engine.with_current(|fiber| fiber.last_site.get());
-    let failed = Failed::new(FailureKind::Signal, Some(engine.current()), site, &message(signal, Some(address)));
-    engine.leave_for_good(Stop::Failed(failed))
+    let failed = deadly(engine, site, signal, address);
+    let message = if of_stack { String::from("SIGSEGV: the thread's stack has no room left") } else { failed.message };
+    engine.leave_for_good(Stop::Failed(Failed { message, ..failed }))
+}
+
+/// Where a fiber goes on that has got a deadly signal: on its own stack, where its end can be a step.
+extern "C" fn die() -> ! {
+    let Some(engine) = running() else { control::broken("a deadly signal of no fiber has landed") };
+    let (signal, address) = engine.fault.get();
+    execution::fail(engine, |site| deadly(engine, site, signal, address))
+}
+
+fn deadly(engine: &Engine, site: Option<SiteKey>, signal: i32, address: usize) -> Failed {
+    Failed::new(FailureKind::Signal, Some(engine.current()), site, &message(signal, Some(address)))
 }
 
 /// `atomfix` has seen no step for too long.

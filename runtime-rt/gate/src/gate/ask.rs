@@ -31,6 +31,8 @@ pub(crate) enum Ask {
     Exit,
     /// End the process.
     ExitProcess,
+    /// End the process by a failure.
+    Fail,
     /// Bring a new thread to life.
     Create,
     /// Wait for a thread's end.
@@ -132,6 +134,7 @@ impl Ask {
             Self::Start
                 | Self::Exit
                 | Self::ExitProcess
+                | Self::Fail
                 | Self::Access { .. }
                 | Self::TryLock { .. }
                 | Self::WriteArrive { .. }
@@ -178,6 +181,7 @@ impl Ask {
             Self::Start
                 | Self::Exit
                 | Self::ExitProcess
+                | Self::Fail
                 | Self::Orphan { .. }
                 | Self::Waiting { .. }
                 | Self::Reacquire { .. }

@@ -244,6 +244,11 @@ impl Model {
         any
     }
 
+    /// Whether somebody has begun to end the process.
+    pub(crate) fn is_exiting(&self) -> bool {
+        self.exiting.is_some()
+    }
+
     /// Whether the thread goes round in a circle with nothing changing.
     pub(crate) fn is_spinning(&self, thread: ThreadId) -> bool {
         self.threads[thread.index()].spinning_at == Some(self.changes_by_others(thread))

@@ -72,6 +72,7 @@ impl Model {
             Ask::Start => (EventKind::Start, None, None),
             Ask::Exit => (EventKind::Exit, None, None),
             Ask::ExitProcess => (EventKind::ExitProcess, None, None),
+            Ask::Fail => (EventKind::Fail, None, None),
             Ask::Create => (EventKind::Create { child: ThreadId::new(self.threads.len()) }, None, None),
             Ask::Join { child } => (EventKind::Join { child }, None, None),
             Ask::TimedJoin { word, .. } if self.is_free(thread) => (EventKind::Access { rw: Rw::Read, atomic: true }, Some(word), None),

@@ -1,23 +1,15 @@
 //! Which memory is shared: touched by two threads of one execution, by one of them to write.
 //!
-//! A step that ends the process while others could go on (a failed assertion, `exit`) may touch what others only touch in executions that
-//! go another way: what follows a thread's last point, and conflicts with that, is in no execution beside it. So memory that such a
-//! step touches is also shared when threads of several executions touch it. Addresses are the same in all executions; where two
-//! objects of two executions happen to be in one place, there are more points than need be.
-//!
-//! Twice two bytes of shadow for each byte of memory, of this execution and of all, in blocks of 64 bytes that are found by address:
+//! Two bytes of shadow for each byte of memory, in blocks of 64 bytes that are found by address:
 //!
 //! | bits | content |
 //! |---|---|
-//! | 0-9 | the first thread that touched it, plus one; 0: none |
-//! | 12 | another thread touched it too |
-//! | 13 | it was written |
-//! | 14 | of all executions: a step touched it that ended the process |
-//! | 15 | of this execution: it was shared in some execution; stays |
+//! | 0-9 | the first thread that touched it in this execution, plus one; 0: none |
+//! | 12 | another thread touched it too, in this execution |
+//! | 13 | it was written in this execution |
+//! | 15 | it was shared in some execution; stays |
 //!
 //! Sharing only grows, so exploring again with what was learned reaches a fixpoint.
-//!
-//! Not handled: a last step of very many accesses, of which only the first count; executions that other processes make (`--jobs`).
 
 use alloc::vec::Vec;
 
@@ -29,17 +21,13 @@ use super::objects::AddressMap;
 
 const OTHERS: u16 = 1 << 12;
 const WRITTEN: u16 = 1 << 13;
-const ENDING: u16 = 1 << 14;
 const SHARED: u16 = 1 << 15;
-/// The accesses of a step that count, if it ends the process.
-const MOST_TAKEN: usize = 1 << 12;
 const BLOCK_BYTES: u64 = 64;
 const BLOCK: usize = 64;
 
 struct Block {
     execution: u32,
     bytes: [u16; BLOCK],
-    ever: [u16; BLOCK],
 }
 
 /// What is known of all memory that was touched.
@@ -51,8 +39,6 @@ pub(crate) struct Shadow {
     grown: bool,
     /// The block that was touched last, by number, and its place.
     latest: Option<(u64, u32)>,
-    /// What the step that is being taken has touched, of memory that is not known to be shared.
-    taken: Vec<Range>,
 }
 
 impl Shadow {
@@ -60,41 +46,6 @@ impl Shadow {
     pub(crate) fn begin(&mut self) {
         self.execution = self.execution.wrapping_add(1);
         self.grown = false;
-        self.taken.clear();
-    }
-
-    /// A thread takes a step.
-    pub(crate) fn step(&mut self) {
-        self.taken.clear();
-    }
-
-    /// The current step touches this memory, which is not known to be shared.
-    pub(crate) fn take(&mut self, range: Range) {
-        match self.taken.last_mut() {
-            Some(last) if last.address + u64::from(last.length) == range.address => last.length = last.length.saturating_add(range.length),
-            Some(last) if *last == range => {}
-            _ => {
-                if self.taken.len() < MOST_TAKEN {
-                    self.taken.push(range);
-                }
-            }
-        }
-    }
-
-    /// The current step ended the process, while others could have gone on.
-    pub(crate) fn end(&mut self) {
-        let taken = core::mem::take(&mut self.taken);
-        for range in &taken {
-            for address in range.address..range.address.saturating_add(u64::from(range.length)) {
-                let (byte, ever) = self.of_byte(address);
-                *ever |= ENDING;
-                if conflicts(*ever) && *byte & SHARED == 0 {
-                    *byte |= SHARED;
-                    self.grown = true;
-                }
-            }
-        }
-        self.taken = taken;
     }
 
     /// Whether this execution found more shared memory than those before it.
@@ -106,7 +57,9 @@ impl Shadow {
     pub(crate) fn share(&mut self, ranges: &[Range]) {
         for range in ranges {
             for address in range.address..range.address.saturating_add(u64::from(range.length)) {
-                *self.of_byte(address).0 |= SHARED;
+                let slot = self.slot(address / BLOCK_BYTES);
+                let byte = usize::try_from(address % BLOCK_BYTES).unwrap_or(0);
+                self.blocks[slot as usize].bytes[byte] |= SHARED;
             }
         }
     }
@@ -128,18 +81,10 @@ impl Shadow {
         ranges
     }
 
-    /// The shadow of a byte: of this execution, and of all.
-    fn of_byte(&mut self, address: u64) -> (&mut u16, &mut u16) {
-        let slot = self.slot(address / BLOCK_BYTES);
-        let byte = usize::try_from(address % BLOCK_BYTES).unwrap_or(0);
-        let block = &mut self.blocks[slot as usize];
-        (&mut block.bytes[byte], &mut block.ever[byte])
-    }
-
     fn slot(&mut self, number: u64) -> u32 {
         self.index.get(number).unwrap_or_else(|| {
             let slot = u32::try_from(self.blocks.len()).unwrap_or(u32::MAX);
-            self.blocks.push(Block { execution: self.execution, bytes: [0; BLOCK], ever: [0; BLOCK] });
+            self.blocks.push(Block { execution: self.execution, bytes: [0; BLOCK] });
             self.index.insert(number, slot);
             slot
         })
@@ -177,7 +122,6 @@ impl Shadow {
         let begin = usize::try_from(first).unwrap_or(0);
         let length = usize::try_from(length).unwrap_or(0);
         let bytes = &mut block.bytes[begin..begin + length];
-        let ever = &mut block.ever[begin..begin + length];
         // Mostly there is nothing new to note, and all bytes are alike.
         let known = bytes[0];
         let was_here = known & (OTHERS - 1) == me || known & OTHERS != 0;
@@ -185,10 +129,15 @@ impl Shadow {
             return known & SHARED != 0;
         }
         let mut shared = 0;
-        for (byte, ever) in bytes.iter_mut().zip(ever) {
-            note(byte, me, written);
-            note(ever, me, written);
-            if (*byte & (OTHERS | WRITTEN) == OTHERS | WRITTEN || conflicts(*ever)) && *byte & SHARED == 0 {
+        for byte in bytes {
+            let owner = *byte & (OTHERS - 1);
+            if owner == 0 {
+                *byte |= me;
+            } else if owner != me {
+                *byte |= OTHERS;
+            }
+            *byte |= written;
+            if *byte & (OTHERS | WRITTEN) == OTHERS | WRITTEN && *byte & SHARED == 0 {
                 *byte |= SHARED;
                 self.grown = true;
             }
@@ -196,25 +145,6 @@ impl Shadow {
         }
         shared != 0
     }
-}
-
-/// Notes in the shadow of a byte that this thread, which is not zero, touched it.
-#[inline]
-fn note(shadow: &mut u16, me: u16, written: u16) {
-    let owner = *shadow & (OTHERS - 1);
-    if owner == 0 {
-        *shadow |= me;
-    } else if owner != me {
-        *shadow |= OTHERS;
-    }
-    *shadow |= written;
-}
-
-/// Whether what was seen of a byte in all executions is an end of the process and somebody else, one of them to write.
-#[inline]
-fn conflicts(ever: u16) -> bool {
-    const ALL: u16 = OTHERS | WRITTEN | ENDING;
-    ever & ALL == ALL
 }
 
 #[cfg(test)]
@@ -275,35 +205,5 @@ mod tests {
         shadow.begin();
         shadow.touch(B, range, Rw::Write);
         assert!(!shadow.has_grown());
-    }
-
-    #[test]
-    fn what_a_step_touched_that_ended_the_process_is_shared_with_other_executions() {
-        let at = |address| Range { address, length: 4 };
-        // Who ends the process reads it; another thread writes it in another execution, before or after.
-        for ends_first in [true, false] {
-            let mut shadow = Shadow::default();
-            let mut ends = false;
-            for _ in 0..2 {
-                ends = !ends;
-                shadow.begin();
-                if ends == ends_first {
-                    shadow.touch(A, at(8), Rw::Read);
-                    shadow.step();
-                    for address in [16, 64] {
-                        shadow.touch(A, at(address), Rw::Read);
-                        shadow.take(at(address));
-                    }
-                    shadow.end();
-                } else {
-                    for address in [8, 64] {
-                        shadow.touch(B, at(address), Rw::Write);
-                    }
-                }
-            }
-            assert!(shadow.has_grown());
-            // Nobody else touches the one, and the step that ended the process had not touched the other.
-            assert_eq!(shadow.shared(), vec![at(64)], "{ends_first}");
-        }
     }
 }

@@ -66,9 +66,6 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, ask: Ask, f
     } else if rw.writes() {
         engine.rounds.disturb();
     }
-    if !shared {
-        engine.shadow.borrow_mut().take(range);
-    }
     // Nobody runs between here and the instruction.
     let before = if is_word && (stops || in_doubt) { word(range) } else { None };
     if stops && is_word {

@@ -9,9 +9,9 @@ use model::report::FailureKind;
 use super::{at_exit, export};
 use crate::engine::clock;
 use crate::engine::control;
-use crate::engine::execution::end_process;
+use crate::engine::execution::{end_process, end_process_at_once, fail};
 use crate::engine::failure::Failed;
-use crate::engine::fiber::{Engine, Stop, running, uninstall};
+use crate::engine::fiber::{Engine, running, uninstall};
 use crate::engine::interrupts;
 use crate::sys::real::{Real, real};
 use crate::sys::stream;
@@ -41,11 +41,6 @@ pub(crate) fn run_exit_handlers(engine: &Engine) {
     }
     stream::empty(|descriptor, address, length| engine.printed.take(descriptor, address, length));
     real!(FLUSH, fn(*mut c_void) -> c_int, core::ptr::null_mut());
-}
-
-fn failed(engine: &Engine, kind: FailureKind, message: &str) -> Failed {
-    let site = engine.with_current(|fiber| fiber.last_site.get());
-    Failed::new(kind, Some(engine.current()), site, message)
 }
 
 fn text(pointer: *const c_char) -> String {
@@ -85,7 +80,7 @@ export! {
 
     fn _exit(status: c_int) -> ! {
         if let Some(engine) = running() {
-            engine.leave_for_good(Stop::Exited(status));
+            end_process_at_once(engine, status);
         }
         real!(QUICK_EXIT, fn(c_int), status);
         control::missing_symbol()
@@ -98,7 +93,8 @@ export! {
 
     fn abort() -> ! {
         if let Some(engine) = running() {
-            engine.leave_for_good(Stop::Failed(failed(engine, FailureKind::Assert, "the program called abort")));
+            let thread = Some(engine.current());
+            fail(engine, |site| Failed::new(FailureKind::Assert, thread, site, "the program called abort"));
         }
         real!(ABORT, fn(),);
         control::missing_symbol()
@@ -110,10 +106,12 @@ export! {
 
     fn __assert_fail(expression: *const c_char, file: *const c_char, line: c_uint, function: *const c_char) -> ! {
         if let Some(engine) = running() {
-            let message = alloc::format!("Assertion `{}' failed", text(expression));
-            let mut failed = failed(engine, FailureKind::Assert, &message);
-            failed.location = Some(alloc::format!("{}:{line}", text(file)));
-            engine.leave_for_good(Stop::Failed(failed));
+            let thread = Some(engine.current());
+            fail(engine, |site| {
+                let message = alloc::format!("Assertion `{}' failed", text(expression));
+                let location = Some(alloc::format!("{}:{line}", text(file)));
+                Failed { location, ..Failed::new(FailureKind::Assert, thread, site, &message) }
+            });
         }
         real!(ASSERT, fn(*const c_char, *const c_char, c_uint, *const c_char), expression, file, line, function);
         control::missing_symbol()

@@ -1,6 +1,7 @@
 //! What touches the machine: system calls, mappings, stacks and thread-local storage, the C library's own functions.
 
 pub(crate) mod call;
+pub(crate) mod fault;
 pub(crate) mod guarded;
 pub(crate) mod maps;
 pub(crate) mod memory;

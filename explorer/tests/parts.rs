@@ -57,12 +57,11 @@ fn grow(setup: &Setup, explored: &mut Explored) {
         part.write(&mut text);
     }
     let range = |address| Range { address, length: 4 };
-    let (one, two, other) = (range(0x10), range(0x20), range(0x30));
+    let (one, two) = (range(0x10), range(0x20));
     let known = |range| setup.shared.contains(&range);
     let grown = match Random::new(model::ids::fnv1a(text.as_bytes())).below(8) {
         0 if !known(one) => one,
         1 if known(one) && !known(two) => two,
-        2 if known(one) && !known(other) => other,
         _ => return,
     };
     explored.found.shared.push(grown);

@@ -1,7 +1,7 @@
 // Signals that threads send each other: handlers run on the thread they are sent to, between its steps or while it waits. One that is
 // about to end may do so without.
 // case handler: 0 0 | 0 1 | 1 1
-// case no-handler: pass | signal signal 10
+// case no-handler: pass | signal SIGUSR1
 // case ignored: 0
 // case itself: 1
 // case blocked: 0 1

@@ -78,7 +78,7 @@ pub fn run(
             save(campaign)?;
             (saved, saving) = (Instant::now(), begin.elapsed());
         }
-        pause.rest();
+        pause.rest(running.iter().map(|(_, watched)| watched));
     }
     drop(running);
     save(campaign)?;

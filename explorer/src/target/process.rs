@@ -6,12 +6,13 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::string::String;
+use std::time::Duration;
 use std::vec::Vec;
 
 use model::abi::ENV_CHECK;
@@ -35,6 +36,8 @@ pub struct Program {
 pub struct Target {
     /// The process.
     pub child: Child,
+    /// Can be read from when the process has ended; `None` where the kernel has no such thing.
+    end: Option<OwnedFd>,
     /// The page.
     page: File,
 }
@@ -54,7 +57,8 @@ pub fn start(program: &Program, setup: &Setup) -> io::Result<Target> {
     let descriptors = [Some(descriptor), arena.as_ref().map(AsRawFd::as_raw_fd)];
     // SAFETY: the closure makes only system calls, which is sound between fork and exec.
     unsafe { command.pre_exec(move || prepare(&descriptors)) };
-    Ok(Target { child: command.spawn()?, page })
+    let child = command.spawn()?;
+    Ok(Target { end: end_of(&child), child, page })
 }
 
 /// Starts a debugger that is to start the program with the variables that `command` is given for it. It has the terminal.
@@ -132,6 +136,24 @@ fn prepare(descriptors: &[Option<i32>]) -> io::Result<()> {
     // SAFETY: asks for a signal when the parent ends.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     Ok(())
+}
+
+fn end_of(child: &Child) -> Option<OwnedFd> {
+    // SAFETY: makes a descriptor for a child that was not waited for.
+    let made = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
+    let descriptor = i32::try_from(made).ok().filter(|&descriptor| descriptor >= 0)?;
+    // SAFETY: the descriptor is new and nobody else's.
+    Some(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Rests for so long, or until one of the targets ends.
+pub fn rest_beside<'a>(targets: impl Iterator<Item = &'a Target>, longest: Duration) {
+    let ends = targets.filter_map(|target| target.end.as_ref());
+    let mut ends: Vec<libc::pollfd> = ends.map(|end| libc::pollfd { fd: end.as_raw_fd(), events: libc::POLLIN, revents: 0 }).collect();
+    let count = libc::nfds_t::try_from(ends.len()).unwrap_or(0);
+    let time = libc::timespec { tv_sec: longest.as_secs().cast_signed(), tv_nsec: longest.subsec_nanos().into() };
+    // SAFETY: as many entries as it says. A signal may end the rest early, which does no harm.
+    unsafe { libc::ppoll(ends.as_mut_ptr(), count, &raw const time, std::ptr::null()) };
 }
 
 /// Kills a process of the target's.

@@ -3,7 +3,6 @@
 use std::io;
 use std::process::ExitStatus;
 use std::string::String;
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 use std::vec::Vec;
 
@@ -11,7 +10,7 @@ use model::report::Estimate;
 
 use super::found::Found;
 use super::page::{EarlyEnd, Phase, Word};
-use super::process::{Program, Target, interrupt, kill, start};
+use super::process::{Program, Target, interrupt, kill, rest_beside, start};
 use super::setup::Setup;
 use crate::strategy::Counts;
 
@@ -97,11 +96,11 @@ pub fn run(program: &Program, setup: &Setup, limits: Limits, show: &mut dyn FnMu
             return Ok(explored);
         }
         show(watched.progress());
-        pause.rest();
+        pause.rest([&watched]);
     }
 }
 
-/// How long to rest between looks: shortly at first, as much is over soon.
+/// How long to rest between looks: shortly at first, as much is over soon. When a target ends, at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Pause(Duration);
 
@@ -112,9 +111,9 @@ impl Default for Pause {
 }
 
 impl Pause {
-    /// Rests, the next time longer.
-    pub fn rest(&mut self) {
-        sleep(self.0);
+    /// Rests beside these targets, the next time longer.
+    pub fn rest<'a>(&mut self, watched: impl IntoIterator<Item = &'a Watched>) {
+        rest_beside(watched.into_iter().map(|watched| &watched.target), self.0);
         self.0 = (self.0 * 2).min(SLOWEST);
     }
 }

@@ -11,7 +11,7 @@ use model::report::{Coverage, Estimate};
 use super::history::{History, Race, Remedy, Second};
 use super::holds::wanted;
 use super::reversal::{Reversed, reversed};
-use super::wakeup::{Branch, Insertion, Planned, Seen, insert, is_weak_initial};
+use super::wakeup::{Insertion, Next, Plan, Plans, Seen, is_weak_initial};
 use super::waking::{waiting, wakes, woken};
 use crate::dependence::dependent;
 use crate::strategy::path::{Follow, Level, Path, Turn};
@@ -32,8 +32,10 @@ pub struct Dpor {
     races: Vec<Race>,
     /// Memory for the steps of a sequence.
     kept: Vec<usize>,
+    /// What is planned, at all levels.
+    plans: Plans,
     /// What is planned after the deepest level.
-    guide: Vec<Branch>,
+    guide: Option<Plan>,
     /// The options planned for the step at the deepest level.
     guided_picks: Box<[u32]>,
     /// Those who waited on a condition before the current step, when that is a signal.
@@ -56,7 +58,7 @@ struct Node {
     /// Threads that were planned here whatever comes after them.
     alone: ThreadSet,
     /// What is planned from here, after what is being explored.
-    planned: Vec<Branch>,
+    planned: Option<Plan>,
     /// How many threads were tried here before the chosen one.
     tried: u32,
 }
@@ -75,42 +77,42 @@ impl Node {
 
 impl Level<Node> {
     /// Plans a thread's step, whatever comes after it.
-    fn plan_alone(&mut self, thread: ThreadId) {
+    fn plan_alone(&mut self, plans: &mut Plans, thread: ThreadId) {
         let node = &mut self.node;
-        let known = thread == self.chosen || node.sleeps(thread) || node.planned.iter().any(|branch| branch.step.thread == thread);
+        let known = thread == self.chosen || node.sleeps(thread) || plans.siblings(node.planned).any(|plan| plans.thread(plan) == thread);
         if !known {
             node.alone.insert(thread);
-            node.planned.push(Branch { step: Planned::alone(thread), children: Vec::new() });
+            node.planned = plans.add_alone(node.planned, thread);
         }
     }
 
     /// Plans every order.
-    fn expand(&mut self) {
+    fn expand(&mut self, plans: &mut Plans) {
         for thread in self.node.enabled.iter() {
-            self.plan_alone(thread);
+            self.plan_alone(plans, thread);
         }
     }
 
     /// The next planned step, which becomes the one that is explored, and what is planned after it. So far it was this event.
-    fn next_planned(&mut self, event: &Event) -> Option<Branch> {
-        if self.node.planned.is_empty() {
+    fn next_planned(&mut self, plans: &mut Plans, event: &Event) -> Option<Next> {
+        if self.node.planned.is_none() {
             return None;
         }
         self.node.asleep.push((self.chosen, *event));
-        while !self.node.planned.is_empty() {
-            let branch = self.node.planned.remove(0);
-            if self.node.sleeps(branch.step.thread) {
+        while let Some(next) = plans.take_first(&mut self.node.planned) {
+            if self.node.sleeps(next.thread) {
+                plans.forget(next.children);
                 continue;
             }
-            if !self.node.enabled.contains(branch.step.thread) {
-                // As in `possible`.
-                self.node.planned.splice(0..0, branch.children);
+            if !self.node.enabled.contains(next.thread) {
+                // As in `Plans::possible`.
+                self.node.planned = plans.append(next.children, self.node.planned);
                 continue;
             }
-            self.chosen = branch.step.thread;
+            self.chosen = next.thread;
             self.what = None;
             self.node.tried += 1;
-            return Some(branch);
+            return Some(next);
         }
         None
     }
@@ -139,7 +141,7 @@ impl Dpor {
             asleep: asleep.collect(),
             narrow: step.asleep,
             alone: ThreadSet::EMPTY,
-            planned: Vec::new(),
+            planned: None,
             tried: 0,
         };
         self.path.push_again(step, &event, node);
@@ -148,25 +150,22 @@ impl Dpor {
 
     fn extend(&mut self, point: &Point<'_>) -> Choice {
         let asleep = self.inherited_sleep(point);
-        let mut planned = core::mem::take(&mut self.guide);
         self.guided_picks = Box::default();
-        let chosen = if planned.is_empty() {
+        let mut planned = None;
+        let chosen = if let Some(guide) = self.guide.take() {
+            planned = self.plans.possible(Some(guide), point.enabled);
+            // A plan may turn out not to be possible: whether its last step is enabled was not always known.
+            let Some(next) = self.plans.take_first(&mut planned) else { return Choice::Abandon };
+            self.guide = next.children;
+            self.guided_picks = next.picks;
+            next.thread
+        } else {
             let sleeps = |thread: &ThreadId| asleep.iter().any(|(asleep, _)| asleep == thread);
             let awake = || point.enabled.iter().find(|thread| !sleeps(thread));
             let Some(chosen) = point.default_thread().filter(|thread| !sleeps(thread)).or_else(awake) else {
                 return Choice::Abandon;
             };
             chosen
-        } else {
-            planned = possible(planned, point);
-            // A plan may turn out not to be possible: whether its last step is enabled was not always known.
-            if planned.is_empty() {
-                return Choice::Abandon;
-            }
-            let Branch { step, children } = planned.remove(0);
-            self.guide = children;
-            self.guided_picks = step.picks;
-            step.thread
         };
         let Some(&event) = point.event(chosen) else { return Choice::Diverged };
         let narrow = self.path.deepest().map_or(ThreadSet::EMPTY, |parent| {
@@ -219,7 +218,7 @@ impl Dpor {
         }
         let level = self.path.level_mut(last);
         for thread in woken.intersection(&level.node.enabled).iter() {
-            level.plan_alone(thread);
+            level.plan_alone(&mut self.plans, thread);
         }
     }
 
@@ -239,7 +238,7 @@ impl Dpor {
             }
             let planned = race.remedy != Remedy::Expand && self.plan_sequence(&race, ended) != Insertion::Unplannable;
             if !planned {
-                self.path.level_mut(race.first).expand();
+                self.path.level_mut(race.first).expand(&mut self.plans);
             }
         }
         if ending.outcome == Outcome::Abandoned {
@@ -251,7 +250,7 @@ impl Dpor {
             let last = self.path.level_mut(at);
             for thread in last.node.enabled.iter() {
                 if thread != last.chosen && ending.pending.get(thread.index()).is_some_and(Option::is_some) {
-                    last.plan_alone(thread);
+                    last.plan_alone(&mut self.plans, thread);
                     last.node.narrow.insert(last.chosen);
                 }
             }
@@ -266,8 +265,6 @@ impl Dpor {
         };
         let mut kept = core::mem::take(&mut self.kept);
         self.history.independent_of(race, ended, &mut kept);
-        // Apart from the nodes that the sequence is seen through.
-        let mut planned = core::mem::take(&mut self.path.level_mut(race.first).node.planned);
         let step = |at: usize| {
             let (thread, event) = self.history.step(at);
             Seen { thread, event, picks: &self.path.level(at).picks, released: self.history.released(at) }
@@ -281,53 +278,31 @@ impl Dpor {
         let absent = |thread| sequence.iter().all(|step| step.thread != thread);
         let narrow = node.narrow();
         let barren = |thread| narrow.contains(thread) && absent(thread);
-        let covered = |&(thread, ref event): &(ThreadId, Event)| !barren(thread) && is_weak_initial(thread, Some(event), &sequence);
+        let covered = |&(thread, ref event): &(ThreadId, Event)| !barren(thread) && is_weak_initial(thread, || Some(event), &sequence);
         let insertion = if node.asleep.iter().any(covered) {
             Insertion::Covered
         } else {
-            let is_apart = |branch: &mut Branch| !node.alone.is_empty() && absent(branch.step.thread);
-            let apart: Vec<Branch> = planned.extract_if(.., is_apart).collect();
-            let insertion = insert(&mut planned, &mut sequence);
-            planned.extend(apart);
+            let mut planned = node.planned;
+            let apart = if node.alone.is_empty() { None } else { self.plans.take_out(&mut planned, absent) };
+            let insertion = self.plans.insert(&mut planned, &mut sequence);
+            self.path.level_mut(race.first).node.planned = self.plans.append(planned, apart);
             insertion
         };
-        self.path.level_mut(race.first).node.planned = planned;
         self.kept = kept;
         insertion
     }
 
     /// Moves to the next path.
     fn backtrack(&mut self) {
-        let history = &self.history;
-        let turn = self.path.backtrack(|at, level| level.next_planned(history.step(at).1));
+        self.plans.forget(self.guide.take());
+        let (history, plans) = (&self.history, &mut self.plans);
+        let turn = self.path.backtrack(|at, level| level.next_planned(plans, history.step(at).1));
         self.history.go_back(self.path.levels().len(), turn.as_ref());
-        match turn {
-            Some(Turn::Step(branch)) => {
-                self.guide = branch.children;
-                self.guided_picks = branch.step.picks;
-            }
-            Some(Turn::Pick) => self.guide.clear(),
-            None => {}
+        if let Some(Turn::Step(next)) = turn {
+            self.guide = next.children;
+            self.guided_picks = next.picks;
         }
     }
-}
-
-/// What is planned, without steps that are not enabled. A thread that goes round in a circle is not enabled until something changes, and the
-/// plan may be from an execution in which more had changed: another turn of the circle does nothing, so what was planned after it holds
-/// without it.
-fn possible(planned: Vec<Branch>, point: &Point<'_>) -> Vec<Branch> {
-    if planned.iter().all(|branch| point.enabled.contains(branch.step.thread)) {
-        return planned;
-    }
-    let mut left = Vec::new();
-    for branch in planned {
-        if point.enabled.contains(branch.step.thread) {
-            left.push(branch);
-        } else {
-            left.extend(possible(branch.children, point));
-        }
-    }
-    left
 }
 
 impl Strategy for Dpor {
@@ -372,6 +347,10 @@ impl Strategy for Dpor {
     }
 
     fn end(&mut self, ending: &Ending<'_>) {
+        // What the execution did not come to, as it left the path.
+        for at in self.path.at()..self.path.levels().len() {
+            self.plans.forget(self.path.level_mut(at).node.planned.take());
+        }
         let outcome = self.path.end(ending);
         self.history.truncate(self.path.at());
         if outcome != Outcome::Diverged {
@@ -391,7 +370,7 @@ impl Strategy for Dpor {
 
     /// Of what is planned: more will be.
     fn estimate(&self) -> Option<Estimate> {
-        self.path.estimate(|node| (node.tried, u32::try_from(node.planned.len()).unwrap_or(u32::MAX)))
+        self.path.estimate(|node| (node.tried, u32::try_from(self.plans.siblings(node.planned).count()).unwrap_or(u32::MAX)))
     }
 
     fn left(&self) -> Vec<Subtree> {

@@ -1,7 +1,12 @@
 //! Planned beginnings: an ordered tree of sequences of steps at each point of the current execution.
+//!
+//! There may be as many as there are executions left, and each race follows them anew: so all trees are in one place, and what leads through
+//! them apart from what steps are.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::iter::successors;
+use core::num::NonZeroU32;
 
 use model::event::{Event, EventKind};
 use model::ids::ThreadId;
@@ -9,22 +14,57 @@ use model::ids::ThreadId;
 use super::history::release;
 use crate::dependence::dependent;
 use crate::strategy::path::Picked;
+use crate::threads::ThreadSet;
 
-/// A step that is planned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Planned {
-    pub(super) thread: ThreadId,
-    /// What it was about to do where it was seen; `None` when it is planned alone, whatever that is.
-    pub(super) event: Option<Event>,
-    /// The options taken in it there.
-    pub(super) picks: Box<[u32]>,
+/// A planned step, by its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Plan(NonZeroU32);
+
+impl Plan {
+    fn new(at: usize) -> Self {
+        Self(NonZeroU32::MIN.saturating_add(u32::try_from(at).unwrap_or(u32::MAX)))
+    }
+
+    fn at(self) -> usize {
+        self.0.get() as usize - 1
+    }
 }
 
-impl Planned {
-    /// A thread's step, whatever that is and whatever comes after it.
-    pub(super) fn alone(thread: ThreadId) -> Self {
-        Self { thread, event: None, picks: Box::default() }
-    }
+/// Where a planned step stands.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    thread: ThreadId,
+    /// The first step that is planned after it. Without any it is a leaf: what follows is free.
+    child: Option<Plan>,
+    /// The next step that is planned beside it. Of steps that are used again: the next one of these.
+    next: Option<Plan>,
+}
+
+/// What else is known of a planned step.
+#[derive(Debug, Default)]
+struct Planned {
+    /// What it was about to do where it was seen; `None` when it is planned alone, whatever that is.
+    event: Option<Event>,
+    /// The options taken in it there.
+    picks: Box<[u32]>,
+}
+
+/// The next planned step of a point.
+#[derive(Debug)]
+pub(super) struct Next {
+    pub(super) thread: ThreadId,
+    /// The options to take in it.
+    pub(super) picks: Box<[u32]>,
+    /// What is planned after it.
+    pub(super) children: Option<Plan>,
+}
+
+/// The trees of all points. Each is known by the first of the steps that it begins with.
+#[derive(Debug, Default)]
+pub(super) struct Plans {
+    links: Vec<Link>,
+    steps: Vec<Planned>,
+    free: Option<Plan>,
 }
 
 /// A step of a sequence that may be planned: a view of a step of the current execution.
@@ -42,16 +82,8 @@ impl Seen<'_> {
     }
 
     fn plan(&self) -> Planned {
-        let picks = self.picks.iter().map(|pick| pick.taken).collect();
-        Planned { thread: self.thread, event: Some(*self.event), picks }
+        Planned { event: Some(*self.event), picks: self.picks.iter().map(|pick| pick.taken).collect() }
     }
-}
-
-/// A planned step, and what is planned after it. Without children it is a leaf: what follows it is free.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Branch {
-    pub(super) step: Planned,
-    pub(super) children: Vec<Self>,
 }
 
 /// What became of a sequence.
@@ -80,9 +112,9 @@ pub(super) fn ordered(before: (ThreadId, &Event), after: (ThreadId, &Event)) -> 
 
 /// Whether a thread may come first in some continuation of `sequence`: its first step there depends on none before it, or it has none
 /// there and its next step, `event`, depends on none. `false` if it has none there and that is not known.
-pub(super) fn is_weak_initial(thread: ThreadId, event: Option<&Event>, sequence: &[Seen<'_>]) -> bool {
+pub(super) fn is_weak_initial<'a>(thread: ThreadId, event: impl FnOnce() -> Option<&'a Event>, sequence: &[Seen<'a>]) -> bool {
     let own = sequence.iter().position(|step| step.thread == thread);
-    let Some(event) = own.map_or(event, |at| Some(sequence[at].event)) else { return false };
+    let Some(event) = own.map_or_else(event, |at| Some(sequence[at].event)) else { return false };
     let before = &sequence[..own.unwrap_or(sequence.len())];
     // The last one, for which the sequence is planned, is the most likely to depend on others.
     before.iter().rev().all(|step| {
@@ -91,27 +123,126 @@ pub(super) fn is_weak_initial(thread: ThreadId, event: Option<&Event>, sequence:
     })
 }
 
-/// Plans a sequence, unless the tree covers it.
-pub(super) fn insert(mut branches: &mut Vec<Branch>, mut sequence: &mut [Seen<'_>]) -> Insertion {
-    loop {
-        let fitting = branches.iter().position(|branch| is_weak_initial(branch.step.thread, branch.step.event.as_ref(), sequence));
-        let Some(at) = fitting else { break };
-        let branch = &mut branches[at];
-        if let Some(own) = sequence.iter().position(|step| step.thread == branch.step.thread) {
-            if !sequence[own].is_picked_as(&branch.step.picks) {
-                return Insertion::Unplannable;
-            }
-            sequence[..=own].rotate_right(1);
-            sequence = &mut sequence[1..];
-        }
-        if branch.children.is_empty() {
-            return Insertion::Covered;
-        }
-        branches = &mut branch.children;
+impl Plans {
+    /// This step and those planned beside it, after it.
+    pub(super) fn siblings(&self, first: Option<Plan>) -> impl Iterator<Item = Plan> + '_ {
+        successors(first, |plan| self.links[plan.at()].next)
     }
-    let chain = sequence.iter().rev().fold(Vec::new(), |children, step| alloc::vec![Branch { step: step.plan(), children }]);
-    branches.extend(chain);
-    Insertion::Planned
+
+    /// Who takes a planned step.
+    pub(super) fn thread(&self, plan: Plan) -> ThreadId {
+        self.links[plan.at()].thread
+    }
+
+    /// Plans a thread's step after those that are planned already, whatever it is and whatever comes after it.
+    pub(super) fn add_alone(&mut self, first: Option<Plan>, thread: ThreadId) -> Option<Plan> {
+        let alone = self.add(thread, Planned::default(), None);
+        self.append(first, Some(alone))
+    }
+
+    /// Plans a sequence, unless the tree covers it.
+    pub(super) fn insert(&mut self, first: &mut Option<Plan>, mut sequence: &mut [Seen<'_>]) -> Insertion {
+        let (mut parent, mut branches) = (None, *first);
+        while let Some(branch) = self.fitting(branches, sequence) {
+            let Link { thread, child, .. } = self.links[branch.at()];
+            if let Some(own) = sequence.iter().position(|step| step.thread == thread) {
+                if !sequence[own].is_picked_as(&self.steps[branch.at()].picks) {
+                    return Insertion::Unplannable;
+                }
+                sequence[..=own].rotate_right(1);
+                sequence = &mut sequence[1..];
+            }
+            if child.is_none() {
+                return Insertion::Covered;
+            }
+            (parent, branches) = (Some(branch), child);
+        }
+        let chain = sequence.iter().rev().fold(None, |child, step| Some(self.add(step.thread, step.plan(), child)));
+        let branches = self.append(branches, chain);
+        match parent {
+            Some(parent) => self.links[parent.at()].child = branches,
+            None => *first = branches,
+        }
+        Insertion::Planned
+    }
+
+    fn fitting(&self, branches: Option<Plan>, sequence: &[Seen<'_>]) -> Option<Plan> {
+        let event = |branch: Plan| move || self.steps[branch.at()].event.as_ref();
+        self.siblings(branches).find(|&branch| is_weak_initial(self.thread(branch), event(branch), sequence))
+    }
+
+    /// Takes the first planned step.
+    pub(super) fn take_first(&mut self, first: &mut Option<Plan>) -> Option<Next> {
+        let plan = (*first)?;
+        let Link { thread, child: children, next } = self.links[plan.at()];
+        *first = next;
+        self.links[plan.at()].next = self.free.replace(plan);
+        let Planned { picks, .. } = core::mem::take(&mut self.steps[plan.at()]);
+        Some(Next { thread, picks, children })
+    }
+
+    /// What is planned, without steps that are not enabled. A thread that goes round in a circle is not enabled until something changes, and
+    /// the plan may be from an execution in which more had changed: another turn of the circle does nothing, so what was planned after it
+    /// holds without it.
+    pub(super) fn possible(&mut self, mut first: Option<Plan>, enabled: &ThreadSet) -> Option<Plan> {
+        let is_possible = |plans: &Self, plan| enabled.contains(plans.thread(plan));
+        if self.siblings(first).all(|plan| is_possible(self, plan)) {
+            return first;
+        }
+        let mut left = None;
+        while let Some(plan) = first {
+            let more = if is_possible(self, plan) {
+                first = self.links[plan.at()].next.take();
+                Some(plan)
+            } else {
+                let children = self.take_first(&mut first).and_then(|next| next.children);
+                self.possible(children, enabled)
+            };
+            left = self.append(left, more);
+        }
+        left
+    }
+
+    /// Takes out the steps, with what is planned after them, of some threads.
+    pub(super) fn take_out(&mut self, first: &mut Option<Plan>, is_meant: impl Fn(ThreadId) -> bool) -> Option<Plan> {
+        let (mut rest, mut taken) = (core::mem::take(first), None);
+        while let Some(plan) = rest {
+            rest = self.links[plan.at()].next.take();
+            let to = if is_meant(self.thread(plan)) { &mut taken } else { &mut *first };
+            *to = self.append(*to, Some(plan));
+        }
+        taken
+    }
+
+    /// Forgets what is planned.
+    pub(super) fn forget(&mut self, mut first: Option<Plan>) {
+        while let Some(next) = self.take_first(&mut first) {
+            first = self.append(next.children, first);
+        }
+    }
+
+    /// Steps, and others planned beside them, after them.
+    pub(super) fn append(&mut self, first: Option<Plan>, more: Option<Plan>) -> Option<Plan> {
+        let Some(last) = self.siblings(first).last() else { return more };
+        self.links[last.at()].next = more;
+        first
+    }
+
+    fn add(&mut self, thread: ThreadId, step: Planned, child: Option<Plan>) -> Plan {
+        let link = Link { thread, child, next: None };
+        match self.free {
+            Some(plan) => {
+                self.free = core::mem::replace(&mut self.links[plan.at()], link).next;
+                self.steps[plan.at()] = step;
+                plan
+            }
+            None => {
+                self.links.push(link);
+                self.steps.push(step);
+                Plan::new(self.links.len() - 1)
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -137,21 +268,27 @@ mod tests {
         events.iter().map(|(thread, event)| Seen { thread: *thread, event, picks: &[], released: &[] }).collect()
     }
 
-    fn draw(branches: &[Branch]) -> String {
-        let one = |branch: &Branch| {
-            let children = draw(&branch.children);
-            let thread = branch.step.thread.0.to_string();
+    fn draw(plans: &Plans, first: Option<Plan>) -> String {
+        let one = |plan: Plan| {
+            let children = draw(plans, plans.links[plan.at()].child);
+            let thread = plans.thread(plan).0.to_string();
             if children.is_empty() { thread } else { thread + "(" + &children + ")" }
         };
-        branches.iter().map(one).collect::<Vec<_>>().join(" ")
+        plans.siblings(first).map(one).collect::<Vec<_>>().join(" ")
     }
 
     fn check(sequences: &[(&str, Insertion)], tree: &str) {
-        let mut branches = Vec::new();
+        let (plans, first) = planned(sequences);
+        assert_eq!(draw(&plans, first), tree);
+    }
+
+    fn planned(sequences: &[(&str, Insertion)]) -> (Plans, Option<Plan>) {
+        let (mut plans, mut first) = (Plans::default(), None);
         for (text, expected) in sequences {
-            assert_eq!(insert(&mut branches, &mut sequence(&events(text))), *expected, "{text} into {}", draw(&branches));
+            let insertion = plans.insert(&mut first, &mut sequence(&events(text)));
+            assert_eq!(insertion, *expected, "{text} into {}", draw(&plans, first));
         }
-        assert_eq!(draw(&branches), tree);
+        (plans, first)
     }
 
     #[test]
@@ -169,12 +306,35 @@ mod tests {
     }
 
     #[test]
+    fn steps_are_taken_in_order_and_used_again() {
+        use Insertion::Planned;
+        let (mut plans, mut first) = planned(&[("1x 2x", Planned), ("1x 3x", Planned), ("4x", Planned)]);
+        let next = plans.take_first(&mut first).expect("a step is planned");
+        assert_eq!((next.thread, draw(&plans, next.children), draw(&plans, first)), (ThreadId(1), "2 3".into(), "4".into()));
+        plans.forget(next.children);
+        assert_eq!(plans.insert(&mut first, &mut sequence(&events("5x 6x 5x"))), Planned);
+        assert_eq!((draw(&plans, first), plans.links.len()), ("4 5(6(5))".into(), 4));
+    }
+
+    #[test]
+    fn what_is_planned_after_an_impossible_step_takes_its_place() {
+        use Insertion::Planned;
+        let (mut plans, mut first) = planned(&[("1x", Planned), ("2x 3x", Planned), ("2x 4x", Planned), ("5x", Planned)]);
+        let enabled = [1, 3, 4, 5].map(ThreadId).into_iter().collect();
+        first = plans.possible(first, &enabled);
+        assert_eq!(draw(&plans, first), "1 3 4 5");
+        let taken = plans.take_out(&mut first, |thread| thread.0 % 4 == 1);
+        assert_eq!((draw(&plans, first), draw(&plans, taken)), ("3 4".into(), "1 5".into()));
+    }
+
+    #[test]
     fn weak_initials_are_those_that_may_come_first() {
         let events_of = events("1x 2x? 3y");
         let steps = sequence(&events_of);
         let event = |text: &str| events(text)[0].1;
-        for (thread, next, expected) in [(1, "1x", true), (2, "2x?", false), (3, "3y", true), (4, "4z", true), (4, "4y?", false)] {
-            assert_eq!(is_weak_initial(ThreadId(thread), Some(&event(next)), &steps), expected, "{thread} {next}");
+        for (thread, text, expected) in [(1, "1x", true), (2, "2x?", false), (3, "3y", true), (4, "4z", true), (4, "4y?", false)] {
+            let next = event(text);
+            assert_eq!(is_weak_initial(ThreadId(thread), || Some(&next), &steps), expected, "{thread} {text}");
         }
     }
 }

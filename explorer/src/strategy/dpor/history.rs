@@ -206,9 +206,7 @@ impl History {
         let at = self.steps.len();
         let previous = self.last[thread.index()];
         let number = previous.map_or(0, |previous| self.steps[previous].number) + 1;
-        let start = at * self.stride;
-        self.clocks.resize(start + self.stride, 0);
-        self.begin_clock(start, thread, &event, previous);
+        let start = self.begin_clock(thread, &event);
         self.find_races(start, thread, &event, Second::At(at), races);
         self.clocks[start + thread.index()] = number;
         each_key(&event, |key, role| {
@@ -223,9 +221,7 @@ impl History {
     /// Reports the races of a step that was pending at the end.
     pub(super) fn pending(&mut self, thread: ThreadId, event: Event, races: &mut Vec<Race>) {
         self.make_room(thread);
-        let start = self.steps.len() * self.stride;
-        self.clocks.resize(start + self.stride, 0);
-        self.begin_clock(start, thread, &event, self.last[thread.index()]);
+        let start = self.begin_clock(thread, &event);
         self.find_races(start, thread, &event, Second::Pending(thread, event), races);
         self.clocks.truncate(start);
     }
@@ -233,9 +229,7 @@ impl History {
     /// All steps in conflict with what a thread is about to do that nothing else orders before it.
     pub(super) fn rivals(&mut self, thread: ThreadId, event: &Event, rivals: &mut Vec<usize>) {
         self.make_room(thread);
-        let start = self.steps.len() * self.stride;
-        self.clocks.resize(start + self.stride, 0);
-        self.begin_clock(start, thread, event, self.last[thread.index()]);
+        let start = self.begin_clock(thread, event);
         rivals.clear();
         if event.kind == EventKind::ExitProcess {
             rivals.extend(0..self.steps.len());
@@ -289,11 +283,14 @@ impl History {
         }
     }
 
-    /// Fills in what enabledness alone orders before a step.
-    fn begin_clock(&mut self, start: usize, thread: ThreadId, event: &Event, previous: Option<usize>) {
+    /// Adds a clock for the next step, of what enabledness alone orders before it; where it begins.
+    fn begin_clock(&mut self, thread: ThreadId, event: &Event) -> usize {
+        let start = self.clocks.len();
+        let previous = self.last[thread.index()];
         match previous {
-            Some(previous) => self.join(start, previous),
+            Some(previous) => self.clocks.extend_from_within(previous * self.stride..(previous + 1) * self.stride),
             None => {
+                self.clocks.resize(start + self.stride, 0);
                 let created = |entry: &&Entry| matches!(self.steps[entry.step].event.kind, EventKind::Create { child } if child == thread);
                 let creations = self.objects.get(&Key::Creation);
                 if let Some(creation) = creations.and_then(|object| object.entries.iter().rev().find(created)) {
@@ -316,6 +313,7 @@ impl History {
             }
             _ => {}
         }
+        start
     }
 
     /// Makes the clock at `start` come after a step's.

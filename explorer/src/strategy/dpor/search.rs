@@ -95,9 +95,8 @@ impl Level<Node> {
 
     /// The next planned step, which becomes the one that is explored, and what is planned after it. So far it was this event.
     fn next_planned(&mut self, plans: &mut Plans, event: &Event) -> Option<Next> {
-        if self.node.planned.is_none() {
-            return None;
-        }
+        // Without one, nobody will ask who sleeps.
+        self.node.planned?;
         self.node.asleep.push((self.chosen, *event));
         while let Some(next) = plans.take_first(&mut self.node.planned) {
             if self.node.sleeps(next.thread) {

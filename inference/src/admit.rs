@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::external;
 use model::ids::{FunctionId, NodeId, SiteKey, VariableId};
 use model::pair::Atomicity;
-use model::plan::Refused;
+use model::plan::{Refused, confidence};
 use model::profile::{Evidence, LockName, PairEvidence, PairKey};
 use model::program::{Callee, NodeKind, Program};
 
@@ -224,6 +224,8 @@ fn sort_group(
         Err(format!("its function is left alone: {why}"))
     } else if evidence.seen < config.support {
         Err(format!("seen fewer than {} times", config.support))
+    } else if confidence(evidence.near) < config.confidence {
+        Err(format!("it is less than {} % sure", config.confidence))
     } else {
         region(facts, place)
     };

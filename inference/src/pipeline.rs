@@ -38,6 +38,8 @@ use crate::wrapper::unwrapped;
 pub struct Config {
     /// Pairs that were seen less often are refused.
     pub support: u64,
+    /// Pairs that are less sure than this, in per cent, are refused.
+    pub confidence: u64,
     /// What to keep of pairs that write nothing before their second end.
     pub reads: Reads,
     /// A lock that would need more extra acquisitions than this to be free of deadlock loses its longest pairs instead.
@@ -64,6 +66,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             support: 1,
+            confidence: 0,
             reads: Reads::Shared,
             hoists: 64,
             budget: Budget::default(),

@@ -1,4 +1,4 @@
-//! What locks may cost: variables in hot code stay unprotected, and are named.
+//! What locks may cost: variables in hot code stay unprotected, and are named. How much must be known of a pair before it gets one.
 
 mod support;
 
@@ -47,4 +47,35 @@ fn a_lock_over_its_share_is_left_out_and_named() {
 #[test]
 fn what_is_free_is_not_counted_against_the_share() {
     check(Budget { per_mille: 10, free: 21 }, &["y"], 1);
+}
+
+/// The pairs that are left, with how sure a pair must be and how often it must have been seen, and why the others are refused.
+#[track_caller]
+fn check_evidence(confidence: u64, support: u64, kept: usize, refused: &[&str]) {
+    let case = parse(
+        "
+    fn f
+      1: read x -> 2
+      2: write x -> 3
+      3: read y -> 4
+      4: write y -> 5
+      5: return
+    pair f 1 2 X seen 100 near 0
+    pair f 3 4 X seen 10 near 8
+    ",
+    );
+    let config = Config { confidence, support, ..Config::default() };
+    let inferred = inference::infer(&case.program, &case.evidence, "test", &config);
+    assert_eq!(inferred.plan.locks.iter().map(|lock| lock.pairs.len()).sum::<usize>(), kept);
+    let reasons: Vec<&str> = inferred.plan.refused.iter().map(|refused| refused.why.as_str()).collect();
+    assert_eq!(reasons, refused);
+}
+
+#[test]
+fn pairs_of_which_too_little_is_known_are_refused() {
+    check_evidence(0, 1, 2, &[]);
+    check_evidence(50, 10, 2, &[]);
+    check_evidence(51, 1, 1, &["it is less than 51 % sure"]);
+    check_evidence(91, 1, 0, &["it is less than 91 % sure"; 2]);
+    check_evidence(0, 11, 1, &["seen fewer than 11 times"]);
 }

@@ -111,13 +111,19 @@ pub struct PlannedPair {
 }
 
 impl PlannedPair {
-    /// How sure it is that what was never seen between the ends is not meant to be there, in per cent: by Laplace's rule of succession, the
-    /// chance that the next time when another thread is near ends as all those before.
+    /// How sure it is that what was never seen between the ends is not meant to be there, in per cent.
     #[must_use]
     pub fn confidence(&self) -> u64 {
-        let near = self.near.min(u64::MAX / 200);
-        (near + 1) * 100 / (near + 2)
+        confidence(self.near)
     }
+}
+
+/// How sure it is, in per cent, that what did not happen any of the `near` times when it could have is not meant to happen: by Laplace's rule
+/// of succession, the chance that the next time ends as all those before.
+#[must_use]
+pub fn confidence(near: u64) -> u64 {
+    let near = near.min(u64::MAX / 200);
+    (near + 1) * 100 / (near + 2)
 }
 
 /// A pair that gets no lock.

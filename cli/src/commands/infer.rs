@@ -54,6 +54,9 @@ pub(crate) struct Choices {
     /// Leave out pairs that were seen less often than this
     #[arg(long, value_name = "N", default_value_t = 1)]
     support: u64,
+    /// Leave out pairs that are less sure than this (50 % sure: no other thread was ever near), in per cent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=99))]
+    confidence: u64,
     /// Leave out a lock that would need more operations than this share of all accesses, in per cent
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = percent)]
     budget: f64,
@@ -94,7 +97,8 @@ impl Choices {
     pub(crate) fn config(&self) -> Config {
         let budget = Budget { per_mille: (self.budget * 10.0).round() as u64, ..Budget::default() };
         let optimizations = Optimizations::default().without(self.no_opt.iter().copied());
-        Config { support: self.support, budget, correlation: self.correlation.thresholds(), optimizations, ..Config::default() }
+        let (support, confidence, correlation) = (self.support, self.confidence, self.correlation.thresholds());
+        Config { support, confidence, budget, correlation, optimizations, ..Config::default() }
     }
 }
 

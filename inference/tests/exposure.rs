@@ -110,6 +110,15 @@ fn whoever_never_met_a_pair_in_many_runs_need_not_hold_its_lock() {
 }
 
 #[test]
+fn what_came_before_the_memory_was_shared_counts_where_it_could_have_come_later() {
+    let first = LOCKED.replace("T.0", "x").replace("held maker 1 freelist", "unshared maker 1");
+    check_in(&first, "", 0);
+    check_in(&first, "met maker 1 user 2 unordered", 1);
+    // A new object, published without a lock.
+    check_locked("unshared maker 1\nmet maker 1 user 2 unordered", 0);
+}
+
+#[test]
 fn locks_of_one_class_guarantee_nothing_where_no_instance_was_in_common() {
     check_locked("ran maker 1 1000\nmet other 1 user 2 locked", 0);
     check_locked("ran maker 1 1000\nmet other 1 user 2 unordered", 1);

@@ -9,6 +9,7 @@
 //! together foo 2 bar 3        seen on one address
 //! met foo 2 bar 3 unordered    met on one address; or `locked`, under one lock
 //! ordered foo 2               never met a concurrent access of another thread
+//! unshared foo 2              ran only before another thread had come to the memory
 //! unrun foo 2                 never ran
 //! ran foo 2 500               how often it ran, instead of ten times
 //! counts foo 1 4 3 6          the loop from 1, back to it from 4, ends by counting: at 3, to 6
@@ -124,7 +125,7 @@ pub(crate) fn parse(text: &str) -> Case {
             ["fn", name] => functions.push((name.to_owned(), BTreeMap::new(), None)),
             ["counts", name, ref numbers @ ..] => counts.push((name, numbers.iter().map(|word| NodeId(number(word))).collect::<Vec<_>>())),
             ["same", ref places @ ..] => same.push(places.iter().map(|text| place(text)).collect::<Vec<_>>()),
-            ["pair" | "held" | "together" | "ordered" | "unrun" | "ran" | "met", ..] => later.push(words),
+            ["pair" | "held" | "together" | "ordered" | "unshared" | "unrun" | "ran" | "met", ..] => later.push(words),
             _ => {
                 let (number, rest) = line.split_once(':').unwrap_or_else(|| panic!("not a line of a case: {line}"));
                 let (what, to) = rest.split_once("->").unwrap_or((rest, ""));
@@ -218,6 +219,9 @@ fn observe(words: &[&str], evidence: &mut Evidence) {
         }
         ["ordered", f, n] => {
             evidence.sites.get_mut(&site(f, number(n))).expect("a site that accesses memory").concurrent = false;
+        }
+        ["unshared", f, n] => {
+            evidence.sites.get_mut(&site(f, number(n))).expect("a site that accesses memory").locks = None;
         }
         ["ran", f, n, count] => {
             evidence.sites.get_mut(&site(f, number(n))).expect("a site that accesses memory").seen = u64::from(number(count));

@@ -144,7 +144,7 @@ impl Bounded {
             self.uncertain |= self.history.contradicts(thread, &event);
             self.history.rivals(thread, &event, &mut self.rivals);
             self.plan_at_rivals(thread);
-            self.history.append(thread, event, &mut Vec::new());
+            self.history.append(thread, &event, &mut Vec::new());
         }
         if wakes(&event) {
             self.waiting = waiting(point.pending);

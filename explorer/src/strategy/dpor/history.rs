@@ -201,21 +201,21 @@ impl History {
     }
 
     /// Appends a step and reports its races.
-    pub(super) fn append(&mut self, thread: ThreadId, event: Event, races: &mut Vec<Race>) {
+    pub(super) fn append(&mut self, thread: ThreadId, event: &Event, races: &mut Vec<Race>) {
         self.make_room(thread);
         let at = self.steps.len();
         let previous = self.last[thread.index()];
         let number = previous.map_or(0, |previous| self.steps[previous].number) + 1;
-        let start = self.begin_clock(thread, &event);
-        self.find_races(start, thread, &event, Second::At(at), races);
+        let start = self.begin_clock(thread, event);
+        self.find_races(start, thread, event, Second::At(at), races);
         self.clocks[start + thread.index()] = number;
-        each_key(&event, |key, role| {
+        each_key(event, |key, role| {
             let object = self.objects.entry(key).or_default();
-            let change = role.map_or(Change::Nothing, |role| object.holds.perform(thread, &event, role));
+            let change = role.map_or(Change::Nothing, |role| object.holds.perform(thread, event, role));
             object.entries.push(Entry { step: at, change, aside: false });
         });
         self.last[thread.index()] = Some(at);
-        self.steps.push(Taken { thread, event, number, previous, woken: ThreadSet::EMPTY, released: Vec::new(), overwritten: None });
+        self.steps.push(Taken { thread, event: *event, number, previous, woken: ThreadSet::EMPTY, released: Vec::new(), overwritten: None });
     }
 
     /// Reports the races of a step that was pending at the end.

@@ -179,13 +179,13 @@ impl Dpor {
     fn go(&mut self, point: &Point<'_>) -> Choice {
         let at = self.path.at();
         let chosen = self.path.level(at).chosen;
-        let Some(&event) = point.event(chosen) else { return Choice::Diverged };
+        let Some(event) = point.event(chosen) else { return Choice::Diverged };
         if self.history.len() == at {
-            self.path.level_mut(at).what = Some(What::of(&event));
-            self.uncertain |= self.history.contradicts(chosen, &event);
+            self.path.level_mut(at).what.get_or_insert_with(|| What::of(event));
+            self.uncertain |= self.history.contradicts(chosen, event);
             self.history.append(chosen, event, &mut self.races);
         }
-        if wakes(&event) {
+        if wakes(event) {
             self.waiting = waiting(point.pending);
         }
         if event.kind == EventKind::ExitProcess {
@@ -230,7 +230,8 @@ impl Dpor {
             }
         }
         let ended = if ending.outcome == Outcome::Failed { self.history.len().checked_sub(1) } else { None };
-        for race in core::mem::take(&mut self.races) {
+        let mut races = core::mem::take(&mut self.races);
+        for race in races.drain(..) {
             // At the steps that a subtree begins with, others try every thread.
             if !self.path.is_open(race.first) {
                 continue;
@@ -240,6 +241,7 @@ impl Dpor {
                 self.path.level_mut(race.first).expand(&mut self.plans);
             }
         }
+        self.races = races;
         if ending.outcome == Outcome::Abandoned {
             return;
         }

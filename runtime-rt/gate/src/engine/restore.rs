@@ -27,7 +27,8 @@ const MOST_PAGES: usize = 4000;
 /// A page that some execution has written to.
 struct Dirty {
     page: usize,
-    clean: Box<[u64; PAGE / 8]>,
+    /// What was there; `None` for zeros, as on most stacks: putting these back reads nothing.
+    clean: Option<Box<[u64; PAGE / 8]>>,
 }
 
 /// What is protected and what was written.
@@ -78,7 +79,8 @@ impl Restorer {
         let Ok(mut dirty) = self.dirty.try_borrow_mut() else { return false };
         let content: *const [u64; PAGE / 8] = core::ptr::with_exposed_provenance(page);
         // SAFETY: a readable page of a mapping.
-        let clean = Box::new(unsafe { content.read() });
+        let clean = unsafe { content.read() };
+        let clean = clean.iter().any(|&word| word != 0).then(|| Box::new(clean));
         if protect(page, PAGE, Protection::ReadWrite).is_err() {
             return false;
         }
@@ -102,8 +104,12 @@ impl Restorer {
     fn put_back(&self) {
         for dirty in self.dirty.borrow().iter() {
             let page: *mut [u64; PAGE / 8] = core::ptr::with_exposed_provenance_mut(dirty.page);
-            // SAFETY: the page is writable since `touch`, and no fiber runs.
-            unsafe { core::ptr::copy_nonoverlapping(&raw const *dirty.clean, page, 1) };
+            match &dirty.clean {
+                // SAFETY: the page is writable since `touch`, and no fiber runs.
+                Some(clean) => unsafe { core::ptr::copy_nonoverlapping(&raw const **clean, page, 1) },
+                // SAFETY: as above.
+                None => unsafe { page.write_bytes(0, 1) },
+            }
         }
     }
 }

@@ -215,7 +215,8 @@ impl History {
             object.entries.push(Entry { step: at, change, aside: false });
         });
         self.last[thread.index()] = Some(at);
-        self.steps.push(Taken { thread, event: *event, number, previous, woken: ThreadSet::EMPTY, released: Vec::new(), overwritten: None });
+        let (woken, released) = (ThreadSet::EMPTY, Vec::new());
+        self.steps.push(Taken { thread, event: *event, number, previous, woken, released, overwritten: None });
     }
 
     /// Reports the races of a step that was pending at the end.

@@ -111,7 +111,8 @@ fn check_independent(program: &Program, name: Name, preemptions: Preemptions, ex
     let expected = one.total();
     let text = String::from_utf8_lossy(&file::to_bytes(&one)).into_owned();
     let parts = text.matches("\ndone ").count();
-    assert!(parts > 3, "{name} was not divided: {parts} parts");
+    // One of few executions may end in the first part.
+    assert!(parts > 3 || executions.is_some_and(|most| most < 100), "{name} was not divided: {parts} parts");
     assert!(executions.is_some() || text.contains("\nshared 10+4\n"), "{name}: {text}");
     for (workers, chance, save) in [(2, 1, None), (7, 2, Some(3))] {
         let campaign = run(program, Campaign::new(subject.clone(), WHOLE), workers, chance, save);
@@ -144,6 +145,11 @@ fn results_do_not_depend_on_how_many_explore() {
     let reduced = check_independent(&program, Name::Dpor, none, None);
     let (expected, counts) = plain(Name::Dpor, none);
     assert_eq!((outcomes(&reduced), reduced.counts.schedules), (expected, counts.schedules), "partial order reduction");
+    for most in [1, 10, reduced.counts.executions() - 1] {
+        let limited = check_independent(&program, Name::Dpor, none, Some(most));
+        assert_eq!(limited.counts.executions(), most);
+        assert_eq!(limited.found.coverage, Some(Coverage::Partial(limited.counts.schedules)));
+    }
 
     let together = check_independent(&program, Name::Portfolio, none, None);
     assert_eq!(together.found.coverage, Some(Coverage::All));

@@ -253,7 +253,8 @@ impl Campaign {
         }
         let sure = !matches!(explored.found.coverage, Some(Coverage::Partial(_)) | None);
         let what = match &todo.task {
-            task if task.is_void(&left) => What::Void,
+            // The last part, done again for as many executions as were left: nobody does the rest of it.
+            task if todo.executions.is_none() && task.is_void(&left) => What::Void,
             Task::Search(_, Rest::Dropped) if !left.is_empty() => What::Unfinished,
             Task::Search(Part { work: Work::Reduce(_), .. }, _) if !sure => What::Unfinished,
             _ => What::Counted,

@@ -121,3 +121,41 @@ int main(void) {
 ";
     check(source, &["failure: assert", "failure: deadlock"]);
 }
+
+#[test]
+fn handlers_run_at_the_end_of_the_last_thread_as_they_do_natively() {
+    let source = r#"#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int x;
+static void *work(void *p) { pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m); return p; }
+static void plain(void) {
+  work(0);
+  printf("plain %d\n", x);
+}
+static void knowing(int status, void *name) { printf("%s %d\n", (char *)name, status); }
+int main(int count, char **arguments) {
+  pthread_t t[2];
+  on_exit(knowing, "first");
+  atexit(plain);
+  on_exit(knowing, "last");
+  printf("main\n");
+  for (int i = 0; i < 2; i++) pthread_create(&t[i], 0, work, 0);
+  if (count > 1) pthread_detach(t[1]), pthread_exit(0);
+  for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+  return 0;
+}
+"#;
+    let sandbox = Sandbox::new();
+    sandbox.compile("app.c", source, &[]);
+    for arguments in [&[][..], &["leave"]] {
+        let native = std::process::Command::new(sandbox.path("app")).args(arguments).output().expect("it runs");
+        let printed = format!("printed {:?}", String::from_utf8_lossy(&native.stdout));
+        for options in [["dpor", "auto"], ["dfs", "auto"], ["dpor", "fork"], ["dpor", "exec"]] {
+            let options = ["--strategy", options[0], "--driver", options[1], "--races", "--"];
+            explore(&sandbox, &[&printed, "no failure found"], &[&options[..], arguments].concat());
+        }
+    }
+}

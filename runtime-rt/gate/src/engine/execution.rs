@@ -233,16 +233,7 @@ fn step(
             }
         }
         Stop::Point => Ok(thread),
-        Stop::Exited(0) => Err(Ended::Passed),
-        Stop::Exited(status) => {
-            let site = engine.fibers.borrow()[thread.index()].last_site.get();
-            let message = alloc::format!("the program ended with exit status {}", status & 0xff);
-            Err(Ended::Failed(Failed::new(FailureKind::ExitStatus, Some(thread), site, &message)))
-        }
-        Stop::Failed(failed) => Err(Ended::Failed(failed)),
-        Stop::NeedLenders => Err(Ended::NeedLenders),
-        Stop::Learnt => Err(Ended::Learnt),
-        Stop::NeedFork(why) => Err(Ended::NeedFork(why)),
+        stop => Err(ended(engine, thread, stop)),
     }
 }
 
@@ -273,7 +264,8 @@ fn find_enabled(engine: &Engine, strategy: &mut dyn Strategy, enabled: &mut Thre
             return Ok(());
         }
         if engine.model.borrow().threads.iter().all(|thread| thread.life != Life::Alive) {
-            return Err(Ended::Passed);
+            end_as_last(engine)?;
+            continue;
         }
         let outside = outside::is_awaited(engine);
         if outside && outside::wait(engine, Patience::Short) {
@@ -301,6 +293,38 @@ fn find_enabled(engine: &Engine, strategy: &mut dyn Strategy, enabled: &mut Thre
             continue;
         }
         return Err(Ended::Failed(failed));
+    }
+}
+
+/// All threads have ended, so the process ends as by `exit`: the initial thread lives on to run what that runs. The C library has the last
+/// thread do so; which one that is shows in nothing else.
+fn end_as_last(engine: &Engine) -> Result<(), Ended> {
+    let initial = ThreadId(0);
+    engine.model.borrow_mut().revive(initial);
+    for child in 1..engine.model.borrow().threads.len() {
+        let kind = EventKind::Join { child: ThreadId::new(child) };
+        engine.note_step(initial, &Event { kind, range: None, object: None, site: None });
+    }
+    match engine.resume(initial, 0) {
+        Stop::Point => Ok(()),
+        stop => Err(ended(engine, initial, stop)),
+    }
+}
+
+/// How a thread has ended the execution.
+fn ended(engine: &Engine, thread: ThreadId, stop: Stop) -> Ended {
+    match stop {
+        Stop::Point => control::broken("a point is no end"),
+        Stop::Exited(0) => Ended::Passed,
+        Stop::Exited(status) => {
+            let site = engine.fibers.borrow()[thread.index()].last_site.get();
+            let message = alloc::format!("the program ended with exit status {}", status & 0xff);
+            Ended::Failed(Failed::new(FailureKind::ExitStatus, Some(thread), site, &message))
+        }
+        Stop::Failed(failed) => Ended::Failed(failed),
+        Stop::NeedLenders => Ended::NeedLenders,
+        Stop::Learnt => Ended::Learnt,
+        Stop::NeedFork(why) => Ended::NeedFork(why),
     }
 }
 
@@ -426,14 +450,20 @@ pub(crate) fn end_thread(engine: &Engine, result: *mut c_void) -> ! {
         engine.model.borrow_mut().threads[me.index()].ending = true;
     }
     engine.point(Ask::Exit);
-    control::broken("a thread that had ended was resumed")
+    // All others have ended too.
+    finish(engine, 0)
 }
 
 /// In a fiber: the process ends with this status, as by `exit`.
 pub(crate) fn end_process(engine: &Engine, status: i32) -> ! {
     begin_to_end(engine);
     run_destructors(engine);
-    crate::interpose::process::run_exit_handlers(engine);
+    finish(engine, status)
+}
+
+/// In a fiber: the process ends with this status, after what `exit` runs.
+fn finish(engine: &Engine, status: i32) -> ! {
+    crate::interpose::process::run_exit_handlers(engine, status);
     engine.leave_for_good(Stop::Exited(status))
 }
 

@@ -122,6 +122,13 @@ impl Model {
         thread
     }
 
+    /// A thread that has ended lives on, alone: all that it does comes after all that others did.
+    pub(crate) fn revive(&mut self, thread: ThreadId) {
+        self.threads[thread.index()].life = Life::Alive;
+        (self.living, self.unjoined) = (1, 0);
+        self.exiting = Some(thread);
+    }
+
     /// How many threads there are, with those that others than this one are about to create.
     pub(crate) fn expected(&self, me: ThreadId) -> usize {
         let creates = |thread: &Thread| thread.life == Life::Alive && thread.request.ask == Ask::Create;

@@ -2,11 +2,13 @@
 //!
 //! The C library and those that come with the compiler have handlers and destructors in every process. They give back memory that no
 //! execution looks at again, and write to nearly as many pages as a small program does itself; the restore driver leaves them out
-//! where there are no others. Not looked at: libraries that are loaded while the program runs, which that driver does not allow. `on_exit`'s
-//! handlers are not run at all, by any driver.
+//! where there are no others. Not looked at: libraries that are loaded while the program runs, which that driver does not allow.
+//!
+//! Handlers of `on_exit`, which want to know the status, are registered as ones of `atexit` that do: so the C library keeps the order of
+//! both.
 
 use core::ffi::{CStr, c_int, c_void};
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
 use super::export;
 use crate::sys::real::{Real, real};
@@ -18,6 +20,9 @@ pub(super) static REALS: &[&Real] = &[&AT_EXIT];
 
 /// Whether something of the program's own is to be run. In the program's memory: what an execution registers is forgotten with it.
 static OWN: AtomicBool = AtomicBool::new(false);
+
+/// The status with which the process ends.
+static STATUS: AtomicI32 = AtomicI32::new(0);
 
 /// Libraries whose handlers and destructors nobody misses.
 const SYSTEM: [&[u8]; 10] = [
@@ -98,12 +103,41 @@ fn is_of_system(library: *const c_void) -> bool {
 
 type Handler = extern "C" fn(*mut c_void);
 
+/// A handler of `on_exit` and its argument, in memory of the program.
+#[repr(C)]
+struct Knowing {
+    handler: extern "C" fn(c_int, *mut c_void),
+    argument: *mut c_void,
+}
+
+/// Says with which status the process ends.
+pub(crate) fn set_status(status: i32) {
+    STATUS.store(status, Relaxed);
+}
+
+extern "C" fn run_knowing(knowing: *mut c_void) {
+    // SAFETY: what `on_exit` has registered, which nobody frees.
+    let Knowing { handler, argument } = unsafe { core::ptr::read(knowing.cast::<Knowing>()) };
+    handler(STATUS.load(Relaxed), argument);
+}
+
 export! {
     fn __cxa_atexit(function: Handler, argument: *mut c_void, library: *mut c_void) -> c_int {
         if !has_own() && !is_of_system(library) {
             OWN.store(true, Relaxed);
         }
         real!(AT_EXIT, fn(Handler, *mut c_void, *mut c_void) -> c_int, function, argument, library)
+    }
+
+    fn on_exit(handler: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int {
+        // SAFETY: asks for memory.
+        let knowing: *mut Knowing = unsafe { libc::malloc(size_of::<Knowing>()) }.cast();
+        if knowing.is_null() {
+            return -1;
+        }
+        // SAFETY: it has the size of what is written.
+        unsafe { knowing.write(Knowing { handler, argument }) };
+        __cxa_atexit(run_knowing, knowing.cast(), core::ptr::null_mut())
     }
 }
 

@@ -35,7 +35,8 @@ pub(super) static REALS: &[&Real] =
     &[&EXIT, &QUICK_EXIT, &ABORT, &RAISE, &ASSERT, &FORK, &VFORK, &SYSTEM, &POPEN, &SPAWN, &SPAWN_BY_NAME, &FINALIZE, &FLUSH];
 
 /// In a fiber that ends the process: runs what `exit` runs, as far as it is registered with the C library.
-pub(crate) fn run_exit_handlers(engine: &Engine) {
+pub(crate) fn run_exit_handlers(engine: &Engine, status: i32) {
+    at_exit::set_status(status);
     if at_exit::has_own() || !engine.restorer.is_protecting() {
         real!(FINALIZE, fn(*mut c_void), core::ptr::null_mut());
     }
@@ -74,6 +75,7 @@ export! {
         if let Some(engine) = running() {
             end_process(engine, status);
         }
+        at_exit::set_status(status);
         real!(EXIT, fn(c_int), status);
         control::missing_symbol()
     }

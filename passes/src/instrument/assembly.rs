@@ -37,10 +37,17 @@ fn purpose_of(text: &str) -> Purpose {
     if words().any(synchronizes) { Purpose::Synchronizes } else { Purpose::Plain }
 }
 
-/// The operands of an assembly call that are memory: address and bytes.
+/// The operands of an assembly call that are memory: address and bytes. One that is read and written stands among them twice.
 pub(super) fn memory<'m>(call: Instruction<'m>, module: Module<'m>) -> Vec<(Value<'m>, u32)> {
     let sized = |(index, address)| Some((address, u32::try_from(module.store_size(call.element_type(index)?)).ok()?));
-    (0..).zip(call.arguments()).filter_map(sized).collect()
+    let mut operands: Vec<(Value<'m>, u32)> = Vec::new();
+    for (address, size) in (0..).zip(call.arguments()).filter_map(sized) {
+        match operands.iter_mut().find(|(known, _)| *known == address) {
+            Some((_, known)) => *known = size.max(*known),
+            None => operands.push((address, size)),
+        }
+    }
+    operands
 }
 
 #[cfg(test)]

@@ -138,6 +138,8 @@ struct State {
 const NEAR: usize = 256;
 /// Where the frame pointer is among the saved registers.
 const FRAME_POINTER: usize = 40;
+/// Where the address is behind them that the hook returns to.
+const CALLER: usize = 48;
 /// Passes before a thread that is alone is looked at.
 const ALONE: u32 = 1000;
 /// The same where others could have come later.
@@ -158,7 +160,9 @@ pub(crate) fn pass(engine: &Engine, fiber: &Fiber, site: SiteKey, frame: usize) 
         circle.alone += 1;
         return;
     }
-    circle.pass(site, others, |last| state(frame, fiber.base, last));
+    // A call of a hook, of which a site may have several.
+    let place = stack_words(frame, frame + CALLER + 8).last().copied().unwrap_or(0) ^ site.0;
+    circle.pass(SiteKey(place), others, |last| state(frame, fiber.base, last));
 }
 
 /// In a fiber: others may go on while it stands at this place, so `rounds` wants to know its state. To take it at every access would cost more than all else.

@@ -1,6 +1,7 @@
 //! One execution: the strategy says who goes on, the model performs the event, the fiber runs on to its next one.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ffi::c_void;
@@ -371,10 +372,18 @@ fn livelock(engine: &Engine, first: u64, threads: &ThreadSet) -> Failed {
     Failed { details: threads.iter().map(|thread| alloc::format!("{thread} goes round{}", at(thread))).collect(), ..failed }
 }
 
+/// The place is where most steps were: the same failure, wherever the execution was cut.
 fn step_limit(engine: &Engine, limit: u64) -> Failed {
-    let last = engine.recorder.borrow().steps.last().copied();
+    let recorder = engine.recorder.borrow();
+    let mut places: BTreeMap<(SiteKey, ThreadId), u64> = BTreeMap::new();
+    for step in &recorder.steps {
+        if let Some(site) = step.site {
+            *places.entry((site, step.thread)).or_default() += 1;
+        }
+    }
+    let place = places.iter().max_by_key(|(_, steps)| **steps).map(|(place, _)| *place);
     let message = alloc::format!("the execution did not end within {limit} steps");
-    Failed::new(FailureKind::StepLimit, last.map(|step| step.thread), last.and_then(|step| step.site), &message)
+    Failed::new(FailureKind::StepLimit, place.map(|(_, thread)| thread), place.map(|(site, _)| site), &message)
 }
 
 /// In a fiber that is about to create a thread: ends the execution if that would be one too many.

@@ -404,6 +404,7 @@ impl Engine {
 
     /// In a fiber: assembly is about to run that cannot be controlled. The site stands for its source position, which `atomfix` knows.
     pub(crate) fn name_assembly(&self, what: u32, site: SiteKey) {
+        self.with_current(|fiber| fiber.last_site.set(Some(site)));
         let ran = self.suspend();
         if self.assembly.borrow_mut().insert(site) {
             let what = match what {

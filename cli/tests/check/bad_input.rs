@@ -238,7 +238,10 @@ fn assembly_that_names_its_memory_is_explored() {
     let lost =
         "int v; __asm__ volatile(\"movl %1, %0\" : \"=r\"(v) : \"m\"(x)); v++; __asm__ volatile(\"xchgl %0, %1\" : \"+r\"(v), \"+m\"(x));";
     let whole = "__asm__ volatile(\"lock; incl %0\" : \"+m\"(x));";
-    for (body, code) in [(lost, 1), (whole, 0)] {
+    // A thread that tries in vain goes round in a circle, and does not go on before somebody unlocks.
+    let spin = "static int locked; int v = 1; do { v = 1; __asm__ volatile(\"lock; xchgl %[v], %[m]\" : [v] \"+r\"(v), [m] \"+m\"(locked) : : \"memory\"); } while (v); \
+                x++; __asm__ volatile(\"movl $0, %0\" : \"=m\"(locked) : : \"memory\");";
+    for (body, code) in [(lost, 1), (whole, 0), (spin, 0)] {
         let sandbox = Sandbox::new();
         sandbox.compile("app.c", &assembly(body, "x == 2"), &[]);
         let said = sandbox.atomfix(&["check", "./app", "--require-complete"]);

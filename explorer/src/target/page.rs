@@ -158,7 +158,7 @@ pub enum Note {
     Signals = 2,
     /// A thread asks to be cancelled at any instruction.
     Cancels = 3,
-    /// A wait timed out only once between changes by other threads.
+    /// A wait timed out only once in a place between changes by other threads.
     BoundedTimeouts = 4,
     /// Injected locks were revoked.
     Revocations = 5,
@@ -180,6 +180,8 @@ pub enum Note {
     Luck = 13,
     /// The process ended in the middle of a step.
     SuddenEnd = 14,
+    /// Signals are read from a descriptor.
+    SignalDescriptors = 15,
 }
 
 /// All notes, with what they say to people.
@@ -188,8 +190,9 @@ pub const NOTES: &[(Note, &str)] = &[
     (Note::EarlyThread, "a thread was created before main: it runs outside of control"),
     (Note::Signals, "the program handles signals: those of its threads are explored, not those from outside or from timers"),
     (Note::Cancels, "a thread asks to be cancelled at any instruction: it is only at the points where others are"),
-    (Note::BoundedTimeouts, "timed waits: a thread times out at most once between changes by other threads"),
+    (Note::BoundedTimeouts, "timed waits: a thread times out at most once in a place between changes by other threads"),
     (Note::Luck, "random numbers: a thread that draws until one suits it goes on only when others change something or cannot go on"),
+    (Note::SignalDescriptors, "the program reads signals from a descriptor: those of its own threads do not come there"),
     (Note::SuddenEnd, "a thread ended the process in the middle of a step: what others do right before that is not explored"),
     (Note::Revocations, "injected locks were revoked: the plan leaves a deadlock to the runtime"),
     (Note::TooManyThreads, "an execution created more threads than can be explored, and was cut there"),

@@ -126,11 +126,13 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_tee,
     libc::SYS_vmsplice,
     libc::SYS_epoll_pwait,
+    libc::SYS_signalfd,
     libc::SYS_timerfd_create,
     libc::SYS_eventfd,
     libc::SYS_timerfd_settime,
     libc::SYS_timerfd_gettime,
     libc::SYS_accept4,
+    libc::SYS_signalfd4,
     libc::SYS_eventfd2,
     libc::SYS_epoll_create1,
     libc::SYS_dup3,
@@ -251,6 +253,7 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
                 return Ok(0);
             }
         }
+        libc::SYS_signalfd | libc::SYS_signalfd4 => control::note(Note::SignalDescriptors),
         libc::SYS_exit_group => execution::end_process_at_once(engine, descriptor(arguments[0]) & 0xff),
         libc::SYS_execve | libc::SYS_execveat => {
             control::note(Note::Forks);

@@ -18,6 +18,7 @@ use model::ids::SiteKey;
 use super::fiber::{Engine, Fiber};
 use crate::gate::compare::word;
 use crate::gate::thread::Hope;
+use crate::sys::text;
 
 /// What a thread remembers of the places that it passed since something changed.
 #[derive(Default)]
@@ -190,6 +191,12 @@ fn hash(from: usize, to: usize) -> u64 {
     let (fours, rest) = stack_words(from, to).as_chunks::<4>();
     let lanes = fours.iter().fold([1, 2, 3, 4], |lanes, words| core::array::from_fn(|lane| mix(lanes[lane], words[lane])));
     rest.iter().chain(&lanes).fold(0, |hash, &word| mix(hash, word))
+}
+
+/// A hash of the addresses of code between two addresses on the running fiber's stack: of its callers, mostly.
+pub(crate) fn callers(from: usize, to: usize) -> u64 {
+    let calls = stack_words((from + 7) & !7, to).iter().filter(|word| text::is_code(**word));
+    calls.fold(0, |hash: u64, word| (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
 /// The words between two addresses on the running fiber's stack.

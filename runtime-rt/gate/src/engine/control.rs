@@ -86,6 +86,11 @@ pub(crate) fn note(note: Note) {
     set(Word::Notes, get(Word::Notes) | note.bit());
 }
 
+/// Whether a bit of the notes is set.
+pub(crate) fn has_noted(note: Note) -> bool {
+    get(Word::Notes) & note.bit() != 0
+}
+
 /// The setup that `atomfix` wrote.
 pub(crate) fn setup() -> Option<Setup> {
     let page = PAGE.load(Relaxed);

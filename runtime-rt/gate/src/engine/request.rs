@@ -2,6 +2,7 @@
 //!
 //! The parts of this are inlined where requests are made, all but the last: a request is written once, in the model, where it is read.
 
+use super::circle;
 use super::control;
 use super::fiber::{Engine, Stop};
 use super::habits::Habit;
@@ -47,6 +48,11 @@ impl Engine {
         if self.with_current(|fiber| !fiber.once.borrow().is_empty()) {
             let here = 0_u8;
             once::leave_abandoned(self, (&raw const here).expose_provenance());
+        }
+        if request.ask.has_time_limit() {
+            let here = 0_u8;
+            let place = self.with_current(|fiber| circle::callers((&raw const here).expose_provenance(), fiber.base));
+            self.model.borrow_mut().threads[me.index()].place = place;
         }
         self.model.borrow_mut().threads[me.index()].request = request;
         self.ask(me)

@@ -126,6 +126,22 @@ impl Ask {
         )
     }
 
+    /// Whether it may end by a time-out.
+    #[inline]
+    pub(crate) fn has_time_limit(&self) -> bool {
+        matches!(
+            self,
+            Self::Lock { until: Until::Deadline(_), .. }
+                | Self::ReadLock { until: Until::Deadline(_), .. }
+                | Self::Waiting { until: Until::Deadline(_), .. }
+                | Self::TimedJoin { until: Until::Deadline(_), .. }
+                | Self::AwaitSignal { until: Until::Deadline(_), .. }
+                | Self::SemWait { until: Until::Deadline(_), .. }
+                | Self::Call { until: Until::Deadline(_), .. }
+                | Self::FutexReturn { until: Until::Deadline(_), .. }
+        )
+    }
+
     /// Whether others have nothing to do with it: it can be granted at any moment, and is the same event all the time.
     #[inline]
     pub(crate) fn is_steady(&self) -> bool {

@@ -109,7 +109,9 @@ impl Model {
             cancellation: Cancellation::Enabled,
             woken: false,
             own_changes: 0,
+            place: 0,
             timed_out_at: None,
+            timed_out_in: Vec::new(),
             woken_for_nothing_at: None,
             spinning_at: None,
             hope: Hope::None,
@@ -348,6 +350,10 @@ impl Model {
             Ask::Reacquire { .. } => holders(entry.mutex),
             Ask::Join { child } | Ask::TimedJoin { child, .. } => [child].into(),
             Ask::Acquire { hold } => self.holds.in_the_way(thread, hold.lock, hold.mode).collect(),
+            Ask::OnceEnter { .. } => match entry.object.map(|id| &self.objects.get(id).state) {
+                Some(State::Once(Once::Running(by))) => [*by].into(),
+                _ => Vec::new(),
+            },
             _ => return None,
         })
     }
@@ -358,6 +364,9 @@ impl Model {
             let id = ThreadId::new(thread);
             let since = |at: Option<u64>| at.is_some_and(|at| at == self.changes_by_others(id));
             (entry.life as u8, entry.woken, entry.signals, entry.blocked, entry.cancelled, entry.joined, entry.ending).hash(digest);
+            if since(entry.timed_out_at) {
+                entry.timed_out_in.hash(digest);
+            }
             (since(entry.timed_out_at), since(entry.woken_for_nothing_at), since(entry.spinning_at), entry.hope).hash(digest);
             let event = self.pending.get(thread).copied().flatten();
             event.map(|event| (event.kind.code().number(), event.range.map(|range| range.address), event.site)).hash(digest);

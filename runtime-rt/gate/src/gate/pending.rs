@@ -138,7 +138,7 @@ impl Model {
             Ask::SemWait { .. } => matches!(state(entry.object), Some(State::Semaphore(count)) if *count > 0),
             Ask::BarrierLeave { .. } | Ask::FutexReturn { .. } => entry.woken,
             Ask::AwaitSignal { set, .. } => entry.signals & set != 0,
-            Ask::OnceEnter { .. } => !matches!(state(entry.object), Some(State::Once(Once::Running(by))) if *by != thread),
+            Ask::OnceEnter { .. } => !matches!(state(entry.object), Some(State::Once(Once::Running(_)))),
             Ask::Join { child } => self.threads.get(child.index()).is_none_or(|child| child.life == Life::Ended),
             Ask::TimedJoin { child, .. } => self.threads.get(child.index()).is_none_or(|child| child.ending),
             Ask::Acquire { hold } => self.holds.can_acquire(thread, hold.lock, hold.mode),
@@ -174,11 +174,11 @@ impl Model {
             Some(EventKind::Interrupted { .. }) => true,
             Some(EventKind::Waiting) | None => false,
             Some(EventKind::WaitSpurious) => true,
-            Some(EventKind::WaitTimeout | EventKind::LockTimeout) => entry.timed_out_at.is_none_or(|at| at != others()),
+            Some(EventKind::WaitTimeout | EventKind::LockTimeout) => entry.may_time_out(others()),
             Some(_) => {
-                // A call that has a time limit may give up, but only once until others change something.
+                // A call that has a time limit may give up.
                 let may_end = || matches!(entry.request.ask, Ask::Call { until: Until::Deadline(_), .. });
-                self.is_free(thread) || (may_end() && entry.timed_out_at.is_none_or(|at| at != others()))
+                self.is_free(thread) || (may_end() && entry.may_time_out(others()))
             }
         }
     }

@@ -178,7 +178,7 @@ impl Model {
     fn time_out(&mut self, thread: ThreadId) -> i32 {
         let others = self.changes_by_others(thread);
         let entry = &mut self.threads[thread.index()];
-        entry.timed_out_at = Some(others);
+        entry.note_time_out(others);
         if let Ask::Waiting { until: Until::Deadline(at), .. }
         | Ask::Lock { until: Until::Deadline(at), .. }
         | Ask::ReadLock { until: Until::Deadline(at), .. }

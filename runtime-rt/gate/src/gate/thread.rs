@@ -2,6 +2,8 @@
 //!
 //! Not here: what it may do next (`model`).
 
+use alloc::vec::Vec;
+
 use model::event::Range;
 use model::ids::ObjectId;
 
@@ -33,6 +35,19 @@ impl Thread {
         self.word = Range { address: identity + 16, length: 4 };
     }
 
+    /// Whether it may time out where it stands, when others have made so many changes: once in each place until they make more.
+    pub(super) fn may_time_out(&self, others: u64) -> bool {
+        self.timed_out_at != Some(others) || !self.timed_out_in.contains(&self.place)
+    }
+
+    /// It times out where it stands.
+    pub(super) fn note_time_out(&mut self, others: u64) {
+        if self.timed_out_at.replace(others) != Some(others) {
+            self.timed_out_in.clear();
+        }
+        self.timed_out_in.push(self.place);
+    }
+
     /// Signals that it has to take now.
     pub(crate) fn deliverable(&self) -> u64 {
         self.signals & !self.blocked
@@ -45,7 +60,7 @@ impl Thread {
 }
 
 /// One thread.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Thread {
     /// How far it has come.
     pub(crate) life: Life,
@@ -71,8 +86,12 @@ pub(crate) struct Thread {
     pub(super) woken: bool,
     /// How many changes it has made itself.
     pub(super) own_changes: u64,
+    /// Where it stands, callers included; known when it waits with a time limit.
+    pub(crate) place: u64,
     /// How many changes others had made when it last timed out.
     pub(super) timed_out_at: Option<u64>,
+    /// In which places it has timed out since.
+    pub(super) timed_out_in: Vec<u64>,
     /// How many changes others had made when its wait last ended without a cause.
     pub(super) woken_for_nothing_at: Option<u64>,
     /// How many changes others had made when it was found to spin: it has nothing to do until there are more.

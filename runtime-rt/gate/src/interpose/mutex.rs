@@ -39,7 +39,8 @@ pub(super) fn kind(mutex: *const Mutex) -> LockKind {
     if kind & PRIORITIES != 0 {
         control::note(Note::PlainLocks);
     }
-    if kind & SHARED != 0 {
+    // The C library calls every robust one shared.
+    if kind & SHARED != 0 && kind & ROBUST == 0 {
         control::note(Note::SharedObjects);
     }
     let relock = match kind & 3 {

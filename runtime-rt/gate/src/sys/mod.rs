@@ -10,6 +10,7 @@ pub(crate) mod real;
 pub(crate) mod signal;
 pub(crate) mod stream;
 pub(crate) mod switch;
+pub(crate) mod text;
 pub(crate) mod trap;
 pub(crate) mod unwind;
 pub(crate) mod vdso;

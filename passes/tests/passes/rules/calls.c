@@ -38,7 +38,6 @@ int all(int (*through)(int)) {
 // GATE-NEXT:    call i32 @sched_yield()
 // GATE-NEXT:    call void asm sideeffect "nop"
 // GATE-NEXT:    call void @__atomfix_gate_access(ptr @x, i32 4, i32 258, i64
-// GATE-NEXT:    call void @__atomfix_gate_access(ptr @x, i32 4, i32 258, i64
 // GATE-NEXT:    call void asm sideeffect "lock; incl $0"
 // GATE-NEXT:    call void @__atomfix_gate_assembly(i32 0, i64
 // GATE-NEXT:    call void asm sideeffect "lock; incl ($0)"

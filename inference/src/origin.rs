@@ -2,13 +2,14 @@
 //! to, know: local variables, and what parameters point to.
 //!
 //! A guard (`std::lock_guard`) keeps the address of its mutex in such an object between two calls. What a function stores in the objects
-//! behind its parameters is a *filling*; so the content of a field is known where it has one filling in all, and no other store.
+//! behind its parameters is a *filling*; so the content of a field is known where it has one filling in all, and no other store. A guard that is
+//! moved fills another one with what it holds. That it then holds nothing is taken for granted: two guards of one lock would both give it up.
 //!
-//! Not handled: objects that are copied or moved; objects whose address went elsewhere, since guards are not used so; flow within a function.
+//! Not handled: objects that are copied as bytes or swapped; objects whose address went elsewhere, since guards are not used so; flow within a function.
 
 use std::collections::BTreeMap;
 
-use model::ids::PointerId;
+use model::ids::{PointerId, SiteKey};
 use model::pointer::{Called, Flow};
 use model::program::{Function, Program};
 
@@ -51,6 +52,8 @@ enum Stored {
     Parameter(usize),
     /// The address of a global.
     Symbol(String),
+    /// What this field behind a parameter holds: a guard is moved.
+    Field(usize, i64),
 }
 
 /// What a pointer equals, as far as it is known.
@@ -131,7 +134,7 @@ impl<'a> Origins<'a> {
         for _ in 0..LEVELS {
             let Some((Root::Loaded(from), offset)) = self.of_pointer(value) else { break };
             let Some((object @ (Root::Local(_) | Root::Parameter(_)), field)) = self.of_pointer(from) else { break };
-            let Content::One(next, further) = self.content(object, field, fillings) else { break };
+            let Content::One(next, further) = self.content(object, field, fillings, LEVELS) else { break };
             far = far.wrapping_add(offset).wrapping_add(further);
             match next {
                 Value::Pointer(next) => value = next,
@@ -145,13 +148,13 @@ impl<'a> Origins<'a> {
     pub(crate) fn read_field(&self, from: PointerId, fillings: &Fillings) -> Option<(usize, i64)> {
         let (object, field) = self.of_pointer(from)?;
         let Root::Parameter(parameter) = object else { return None };
-        matches!(self.content(object, field, fillings), Content::Nothing).then_some((parameter, field))
+        matches!(self.content(object, field, fillings, LEVELS), Content::Nothing).then_some((parameter, field))
     }
 
     /// What stands in the field of an object that a pointer points to, if it is one value: that value, and how far behind it.
     pub(crate) fn field<'f>(&self, object: PointerId, field: i64, fillings: &'f Fillings) -> Option<(Value<'f>, i64)> {
         let (root, at) = self.of_pointer(object).filter(|(root, _)| matches!(root, Root::Local(_) | Root::Parameter(_)))?;
-        match self.content(root, at.checked_add(field)?, fillings) {
+        match self.content(root, at.checked_add(field)?, fillings, LEVELS) {
             Content::One(Value::Pointer(value), further) => {
                 let (value, far) = self.through(value, fillings);
                 Some((value, far.wrapping_add(further)))
@@ -161,8 +164,26 @@ impl<'a> Origins<'a> {
         }
     }
 
-    /// What this function stores in a field of an object of its own, or of its caller.
-    fn content<'f>(&self, object: Root<'a>, field: i64, fillings: &'f Fillings) -> Content<'f> {
+    /// The calls that move what a field holds to a field of another object, where it is known to be.
+    pub(crate) fn moves<'s>(&'s self, object: PointerId, field: i64, fillings: &'s Fillings) -> impl Iterator<Item = SiteKey> + 's {
+        let holder = self.of_pointer(object).and_then(|(root, at)| Some((root, at.checked_add(field)?)));
+        self.function.pointers.flows.iter().filter_map(move |flow| {
+            let Flow::Call { site, callee: Called::Named(name), arguments, .. } = flow else { return None };
+            let place = |index: usize, field: i64| {
+                let (root, at) = self.of_pointer(arguments.get(index).copied().flatten()?)?;
+                Some((root, at.checked_add(field)?)).filter(|(root, _)| matches!(root, Root::Local(_) | Root::Parameter(_)))
+            };
+            let is_moved_on = |filling: &Filling| {
+                let Some((Stored::Field(from, at), 0)) = filling.value else { return false };
+                let to = place(filling.object, filling.field).filter(|_| holder.is_some() && place(from, at) == holder);
+                to.is_some_and(|(root, at)| matches!(self.content(root, at, fillings, LEVELS), Content::One(..)))
+            };
+            site.filter(|_| fillings.0.get(name).into_iter().flatten().any(is_moved_on))
+        })
+    }
+
+    /// What this function stores in a field of an object of its own, or of its caller. What is moved there is followed through so many objects.
+    fn content<'f>(&self, object: Root<'a>, field: i64, fillings: &'f Fillings, levels: usize) -> Content<'f> {
         let mut content = Content::Nothing;
         let mut add = |value: Option<(Value<'f>, i64)>| {
             content = match (&content, value) {
@@ -183,6 +204,14 @@ impl<'a> Origins<'a> {
                             add(filling.value.as_ref().and_then(|(stored, offset)| match stored {
                                 Stored::Parameter(index) => Some((Value::Pointer(argument(*index)?), *offset)),
                                 Stored::Symbol(name) => Some((Value::Symbol(name), *offset)),
+                                Stored::Field(index, at) => {
+                                    let (root, from) = argument(*index).and_then(|pointer| self.of_pointer(pointer))?;
+                                    let levels = levels.checked_sub(1)?;
+                                    match self.content(root, from.checked_add(*at)?, fillings, levels) {
+                                        Content::One(value, further) => Some((value, further.wrapping_add(*offset))),
+                                        Content::Nothing | Content::Several => None,
+                                    }
+                                }
                             }));
                         }
                     }
@@ -202,7 +231,17 @@ impl<'a> Origins<'a> {
         let stored = |pointer: PointerId| match self.of_pointer(pointer)? {
             (Root::Parameter(index), far) => Some((Stored::Parameter(index), far)),
             (Root::Symbol(name), far) => Some((Stored::Symbol(name.to_owned()), far)),
-            (Root::Local(_) | Root::Loaded(_), _) => None,
+            (Root::Loaded(from), far) => parameter(from).map(|(index, field)| (Stored::Field(index, field), far)),
+            (Root::Local(_), _) => None,
+        };
+        let held = |pointer: PointerId, field: i64| match self.of_pointer(pointer)? {
+            (Root::Parameter(index), at) => Some((Stored::Field(index, at.checked_add(field)?), 0)),
+            (root @ Root::Local(_), at) => match self.content(root, at.checked_add(field)?, known, LEVELS) {
+                Content::One(Value::Pointer(value), further) => stored(value).map(|(of, far)| (of, far.wrapping_add(further))),
+                Content::One(Value::Symbol(name), further) => Some((Stored::Symbol(name.to_owned()), further)),
+                Content::Nothing | Content::Several => None,
+            },
+            (Root::Symbol(_) | Root::Loaded(_), _) => None,
         };
         let mut found = Vec::new();
         for flow in &self.function.pointers.flows {
@@ -219,6 +258,9 @@ impl<'a> Origins<'a> {
                                 argument(*index).and_then(stored).map(|(of, offset)| (of, offset.wrapping_add(*far)))
                             }
                             Stored::Symbol(_) => Some((of.clone(), *far)),
+                            Stored::Field(index, at) => {
+                                argument(*index).and_then(|object| held(object, *at)).map(|(of, more)| (of, more.wrapping_add(*far)))
+                            }
                         });
                         found.push(Filling { object, field: at.wrapping_add(filling.field), value });
                     }

@@ -12,8 +12,9 @@
 //!
 //! A function that makes a guard of a global mutex and returns it tells its callers which (`origin`).
 //!
-//! Not handled: wrappers whose address is taken; guards that are moved, or members of objects on the heap, and guards of several mutexes, which are one
-//! class for each type; arguments that are elements of arrays or come out of memory, which are what points-to analysis says.
+//! A guard that is moved, as a parameter by value is, gives its lock to the new one (`is_moved_on`).
+//!
+//! Not handled: wrappers whose address is taken; guards that are assigned, or lie on the heap, which are one class for each type; guards of several mutexes; arguments that are elements of arrays or come out of memory, which are what points-to analysis says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -221,6 +222,9 @@ fn give_to_calls(function: &mut Function, wrappers: &Wrappers, fillings: &Fillin
         let Callee::Direct(name) = &call.callee else { continue };
         let Some((wrapper, _)) = wrappers.get(name) else { continue };
         let origins = origins.get_or_insert_with(|| Origins::of(function));
+        if wrapper.op == SyncOp::Unlock && is_moved_on(function, origins, NodeId::new(n), wrapper, fillings) {
+            continue;
+        }
         let behind = match (argument(function, site, name, wrapper.parameter), wrapper.field) {
             (None, _) => Behind::Unknown,
             (Some(pointer), None) => behind(origins, origins.through(pointer, fillings), wrapper.offset, arrays),
@@ -248,6 +252,17 @@ fn give_to_calls(function: &mut Function, wrappers: &Wrappers, fillings: &Fillin
             call.sync = Some((op, vec![place]));
         }
     }
+}
+
+/// Whether a guard may have been moved before it ends at a node: then another one gives its lock up.
+fn is_moved_on(function: &Function, origins: &Origins<'_>, end: NodeId, wrapper: &Wrapper, fillings: &Fillings) -> bool {
+    let NodeKind::Call(Call { callee: Callee::Direct(name), .. }) = &function.node(end).kind else { return false };
+    let guard = function.node(end).site.and_then(|site| argument(function, site, name, wrapper.parameter));
+    let (Some(guard), Some(field)) = (guard, wrapper.field) else { return false };
+    let nodes = || function.nodes.iter().enumerate().map(|(n, node)| (NodeId::new(n), node));
+    let moves: BTreeSet<SiteKey> = origins.moves(guard, field, fillings).collect();
+    let mut moved = nodes().filter(|(at, node)| *at != end && node.site.is_some_and(|site| moves.contains(&site)));
+    moved.any(|(at, _)| reaches(function, at, end))
 }
 
 /// A lock that lies so far behind a value.

@@ -47,6 +47,41 @@ int main() {
 }
 ";
 
+/// A guard that is passed by value is moved; the one that it was moved from gives nothing up.
+const BY_VALUE: &str = "#include <mutex>
+#include <thread>
+std::mutex a, b;
+int y;
+class Guard {
+  std::mutex *m;
+public:
+  explicit Guard(std::mutex &of) : m(&of) { m->lock(); }
+  Guard(Guard &&other) : m(other.m) { other.m = nullptr; }
+  ~Guard() { if (m) m->unlock(); }
+};
+Guard pass(Guard guard) { return guard; }
+void forth() { Guard one = pass(Guard(a)); std::lock_guard<std::mutex> two(b); ++y; }
+void back() { std::lock_guard<std::mutex> one(b); { Guard two = pass(Guard(a)); ++y; } }
+int main() {
+  std::thread(forth).join();
+  std::thread(back).join();
+  std::lock_guard<std::mutex> one(a);
+  return y - 2;
+}
+";
+
+#[test]
+fn a_guard_that_is_moved_gives_its_lock_to_the_new_one() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::write(folder.path().join("main.cpp"), BY_VALUE).expect("a writable folder");
+    for arguments in ["cc -x c++ -std=c++17 -g -O1 main.cpp -o app -pthread -lstdc++", "profile ./app --runs 1 --seed 1"] {
+        let told = run(folder.path(), &format!("exec \"$ATOMFIX\" {arguments}"));
+        assert_eq!(told.code, 0, "{arguments}: {}{}", told.out, told.err);
+    }
+    let told = run(folder.path(), "exec \"$ATOMFIX\" infer ./app");
+    assert!(told.out.contains("in more than one order, as far as their classes tell: a, b;"), "{}{}", told.out, told.err);
+}
+
 fn check(options: &str) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::write(folder.path().join("main.cpp"), SOURCE).expect("a writable folder");

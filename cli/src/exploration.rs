@@ -165,6 +165,9 @@ pub(crate) fn location(found: &FoundFailure, sources: &Sources<'_>) -> String {
     found.location.clone().or_else(position).unwrap_or_else(|| "?".to_owned())
 }
 
+/// From how many executions on it is said that they are not counted: fewer take no time.
+const MANY_GIVEN_UP: u64 = 1000;
+
 fn notes(explored: &Explored, task: &Task<'_>, sources: &Sources<'_>) -> Vec<String> {
     // Of several drivers, the last is the one that the result comes from.
     let (drivers, mut notes): (Vec<_>, Vec<_>) = explored.found.remarks.iter().cloned().partition(|remark| remark.starts_with("driver "));
@@ -173,10 +176,14 @@ fn notes(explored: &Explored, task: &Task<'_>, sources: &Sources<'_>) -> Vec<Str
     notes.extend(NOTES.iter().filter(|(note, _)| explored.notes & note.bit() != 0).map(|(_, text)| (*text).to_owned()));
     notes.extend(explored.early_ends.iter().map(|end| early_end(end, task)));
     notes.extend(explored.found.divergence.as_ref().map(|text| format!("an execution did not repeat: {text}")));
+    let given_up = explored.executions.saturating_sub(explored.counts.executions());
+    if given_up >= MANY_GIVEN_UP {
+        notes.push(format!("{given_up} executions are not counted: they showed that more memory is shared, and exploration began anew"));
+    }
     if explored.timed_out {
         let seconds = task.limits.whole.unwrap_or(Duration::ZERO).as_secs_f64();
         let hint = match explored.counts.schedules {
-            0 => {
+            0 if given_up == 0 => {
                 ", in the first schedule: give it more time with `--timeout`, or have one in which nothing moves end by a shorter `--step-timeout`"
             }
             _ => "",

@@ -11,7 +11,8 @@ use model::plan::Plan;
 use crate::extract::{self, Body, Skip};
 use crate::inject::{PlannedBody, operations_of};
 use crate::instrument::{
-    Bare, Declared, WaysOut, add_frame, cover_ways_out, enter, inline_hooks, instrument_nodes, private_addresses, quiet_functions,
+    Bare, Declared, WaysOut, add_frame, cover_ways_out, enter, inline_hooks, instrument_nodes, look_once, private_addresses,
+    quiet_functions,
 };
 use crate::llvm::{Builder, Module, with_module};
 use crate::{PassError, inject};
@@ -82,6 +83,9 @@ pub(crate) fn transform_module(module: Module<'_>, what: &Transform<'_>) -> Resu
     }
     if what.hooks.is_some() || done.operations > 0 {
         strip_promises(module);
+    }
+    if what.hooks == Some(Hooks::Gate) {
+        look_once(module);
     }
     if what.hooks == Some(Hooks::RecordInline) {
         inline_hooks(module)?;

@@ -1,5 +1,6 @@
 //! Hooks into bodies, in the order of the work: `escape` finds accesses that need none, `quiet` such functions, `hooks`
-//! declares them, `frame` gives each activation its identity, `access` surrounds accesses and calls, `assembly` reads inline assembly, `inline` makes hooks cheap while recording pauses. Which nodes there are was collected before (`extract::collect`); nothing here walks code.
+//! declares them, `frame` gives each activation its identity, `access` surrounds accesses and calls, `assembly` reads inline assembly, `inline` makes hooks cheap while recording pauses, `spin` shortens loops
+//! for exploration. Which nodes there are was collected before (`extract::collect`); nothing here walks code.
 
 mod access;
 mod assembly;
@@ -8,6 +9,7 @@ mod frame;
 mod hooks;
 mod inline;
 mod quiet;
+mod spin;
 
 pub(crate) use access::{Bare, instrument_nodes};
 pub(crate) use escape::private_addresses;
@@ -15,3 +17,4 @@ pub(crate) use frame::{WaysOut, add_frame, cover_ways_out, enter};
 pub(crate) use hooks::Declared;
 pub(crate) use inline::inline_hooks;
 pub(crate) use quiet::quiet_functions;
+pub(crate) use spin::look_once;

@@ -346,6 +346,11 @@ impl<'m> Instruction<'m> {
         llvm!(core::LLVMInstructionEraseFromParent(self.raw));
     }
 
+    /// Puts a value in the place of an operand.
+    pub(crate) fn set_operand(self, index: u32, value: Value<'m>) {
+        llvm!(core::LLVMSetOperand(self.raw, index, value.raw));
+    }
+
     /// An argument of a call.
     pub(crate) fn argument(self, index: u8) -> Option<Value<'m>> {
         let count = llvm!(core::LLVMGetNumArgOperands(self.raw));

@@ -10,6 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use model::report::Report;
 use wait4::Wait4;
 
 /// A command to run.
@@ -137,14 +138,21 @@ impl Finished {
 
     /// Itself, if it succeeded; otherwise an error with the end of what it said.
     pub fn succeeded(self) -> Result<Self> {
-        if self.status.success() {
-            return Ok(self);
-        }
+        if self.status.success() { Ok(self) } else { bail!("`{}` failed: {}", self.shown, self.why()) }
+    }
+
+    /// What `check` reported in this file, whatever it found.
+    pub fn report(&self, file: &Path) -> Result<Report> {
+        let text = fs::read_to_string(file).with_context(|| format!("`{}` wrote no report: {}", self.shown, self.why()))?;
+        serde_json::from_str(&text).with_context(|| format!("`{}` wrote a report that cannot be read", self.shown))
+    }
+
+    /// How it ended, and the end of what it said.
+    fn why(&self) -> String {
         let why = if self.timed_out() { "it ran into its time limit".to_owned() } else { self.status.to_string() };
         let said = if self.stderr.trim().is_empty() { &self.stdout } else { &self.stderr };
         let lines: Vec<&str> = said.lines().collect();
-        let last = lines[lines.len().saturating_sub(12)..].join("\n    ");
-        bail!("`{}` failed: {why}\n    {last}", self.shown)
+        format!("{why}\n    {}", lines[lines.len().saturating_sub(12)..].join("\n    "))
     }
 }
 
@@ -166,6 +174,8 @@ mod tests {
     fn a_child_that_hangs_is_ended() {
         let end = Child::new("sleep", Duration::from_secs(1)).arg("60").run().expect("it runs");
         assert!(end.timed_out() && end.wall < LIMIT);
+        let error = end.report(Path::new("/nowhere/report")).expect_err("no report");
+        assert!(error.to_string().contains("ran into its time limit"), "{error}");
     }
 
     #[test]

@@ -186,8 +186,7 @@ pub fn check(
         end.succeeded()?;
         bail!("`check` neither succeeded nor failed");
     }
-    let text = fs::read_to_string(folder.join(&json)).with_context(|| format!("`{}` wrote no report", end.shown))?;
-    Ok((serde_json::from_str(&text)?, end.wall))
+    Ok((end.report(&folder.join(&json))?, end.wall))
 }
 
 fn result(report: &Report, build: Build) -> Result<CheckResult> {

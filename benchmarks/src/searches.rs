@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use model::report::{CheckResult, Report};
+use model::report::CheckResult;
 
 use crate::child::Child;
 
@@ -89,9 +89,7 @@ fn explore(atomfix: &Path, folder: &Path, search: &str, limit: Duration) -> Resu
     let seconds = limit.as_secs_f64().to_string();
     let check = Child::new(atomfix, limit + PATIENCE).within(folder);
     let end = check.args(["check", "./app", "--strategy", search, "--timeout", &seconds, "--json", "app.json"]).run()?;
-    let text = fs::read_to_string(folder.join("app.json"));
-    let text = text.with_context(|| format!("`{}` wrote no report: {}", end.shown, end.stderr))?;
-    let report: Report = serde_json::from_str(&text)?;
+    let report = end.report(&folder.join("app.json"))?;
     let CheckResult { schedules, abandoned, complete, .. } = report.results.into_iter().next().context("a report has a result")?;
     Ok(Explored { executions: schedules + abandoned, complete, seconds: end.wall.as_secs_f64() })
 }

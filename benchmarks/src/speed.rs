@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use model::report::Report;
 
 use crate::child::Child;
 use crate::expect::Kernel;
@@ -40,9 +39,7 @@ pub fn measure(atomfix: &Path, kernel: &Kernel, folder: &Path, rounds: usize) ->
             "--",
         ]);
         let end = check.args(&kernel.expectation.arguments.check).run()?;
-        let text =
-            fs::read_to_string(folder.join("app.json")).with_context(|| format!("`{}` wrote no report: {}", end.shown, end.stderr))?;
-        let report: Report = serde_json::from_str(&text)?;
+        let report = end.report(&folder.join("app.json"))?;
         let result = report.results.first().context("the report is empty")?;
         speeds.push(Speed { schedules: result.schedules, per_second: result.schedules_per_second });
     }

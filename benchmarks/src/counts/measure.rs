@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use model::report::{CheckResult, FailureKind, Report};
+use model::report::{CheckResult, FailureKind};
 
 use super::suite::{Count, Suite, Unit};
 use crate::child::Child;
@@ -60,8 +60,7 @@ pub fn explore(atomfix: &Path, checkout: &Path, suite: Suite, count: &Count, str
     // The first one builds what is explored.
     check()?;
     let end = check()?;
-    let text = fs::read_to_string(folder.path().join("app.json"));
-    let report: Report = serde_json::from_str(&text.with_context(|| format!("`{}` wrote no report: {}", end.shown, end.stderr))?)?;
+    let report = end.report(&folder.path().join("app.json"))?;
     let result = report.results.into_iter().next().context("a report has a result")?;
     Ok(explored(&result, end.wall))
 }

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use model::report::{Build, CheckResult, Failure, FailureKind, Report};
+use model::report::{Build, CheckResult, Failure, FailureKind};
 
 use super::in_process::{self, Patches};
-use super::session::{LIMIT, atomfix};
+use super::session::atomfix;
 use super::{Environment, session};
 use crate::kernel::words;
 use crate::table::Table;
@@ -120,8 +120,7 @@ fn explore(environment: &Environment, program: &Path, limit: Duration, more: &[&
     let _ = fs::remove_file(&report);
     let check = atomfix(environment, folder, "check").arg(name).args(["--strategy", "portfolio", "--json", "report.json"]);
     let end = check.args(["--timeout", &limit.as_secs().max(1).to_string()]).args(more).run()?;
-    let text = fs::read_to_string(&report).with_context(|| format!("`{}` wrote no report within {LIMIT:?}: {}", end.shown, end.stderr))?;
-    let report: Report = serde_json::from_str(&text)?;
+    let report = end.report(&report)?;
     Ok(report.results)
 }
 

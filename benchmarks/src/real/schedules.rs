@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use model::report::{CheckResult, Report};
+use model::report::CheckResult;
 
 use super::session::atomfix;
 use super::{Environment, corpus, in_process, pbzip2};
@@ -46,9 +46,7 @@ fn check(environment: &Environment, folder: &Path, program: &str, schedules: u64
     let bounds = ["--max-schedules", &schedules.to_string(), "--max-steps", "5000000"];
     let check = atomfix(environment, folder, "check").args([program, "--strategy", "random", "--json", "report.json"]).args(bounds);
     let end = check.arg("--").args(arguments).run()?;
-    let text =
-        fs::read_to_string(folder.join("report.json")).with_context(|| format!("`{}` wrote no report: {}", end.shown, end.stderr))?;
-    let report: Report = serde_json::from_str(&text)?;
+    let report = end.report(&folder.join("report.json"))?;
     report.results.into_iter().next().context("a report has a result")
 }
 

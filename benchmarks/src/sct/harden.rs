@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use model::plan::Plan;
-use model::report::{Build, CheckResult, Report};
+use model::report::{Build, CheckResult};
 
 use super::build;
 use super::catalog::{Hardening, Program};
@@ -64,8 +64,7 @@ pub fn harden(atomfix: &Path, checkout: &Path, program: &Program, limit: Duratio
     let check = Child::new(atomfix, limit * 4 + PROFILE).within(&built.folder);
     let check = check.args(["check", name, "--strategy", "portfolio", "--timeout", &seconds, "--json", "app.json", "--"]);
     let end = check.args(&program.arguments).run()?;
-    let text = fs::read_to_string(built.folder.join("app.json"));
-    let report: Report = serde_json::from_str(&text.with_context(|| format!("`{}` wrote no report: {}", end.shown, end.stderr))?)?;
+    let report = end.report(&built.folder.join("app.json"))?;
     let of = |build: Build| report.results.iter().find(|result| result.build == build).cloned();
     let original = of(Build::Original).context("a report has a result for the original")?;
     Ok(Hardened { planned, hardened: of(Build::Hardened).unwrap_or_else(|| original.clone()), original })

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use model::report::{Coverage, FailureKind, Report};
+use model::report::{Coverage, FailureKind};
 use serde::{Deserialize, Serialize};
 
 use super::build::{self, Built};
@@ -110,8 +110,7 @@ fn trial(atomfix: &Path, built: &Built, program: &Program, strategy: &str, seed:
     let seconds = limit.as_secs_f64().to_string();
     let check = check.args(["--strategy", strategy, "--seed", &seed.to_string(), "--timeout", &seconds, "--"]);
     let end = check.args(&program.arguments).run()?;
-    let text = fs::read_to_string(&report).with_context(|| format!("`{}` wrote no report: {}", end.shown, end.stderr))?;
-    let report: Report = serde_json::from_str(&text)?;
+    let report = end.report(&report)?;
     let result = report.results.into_iter().next().context("a report has a result")?;
     let failure = result.failures.iter().find(|failure| failure.kind != FailureKind::StepLimit);
     let found = failure.and_then(|failure| failure.first).map(|first| (first, result.seconds));

@@ -1,11 +1,10 @@
 //! Schedules a second of the suite's small C programs, driver by driver.
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use model::report::{CheckResult, Report};
+use model::report::CheckResult;
 
 use super::build::{self, Built};
 use super::catalog::Program;
@@ -51,8 +50,6 @@ fn check(atomfix: &Path, built: &Built, program: &Program, driver: &str, schedul
     let check = Child::new(atomfix, LIMIT * 2).within(&built.folder);
     let check = check.args(["check", "./app", "--strategy", "random", "--driver", driver, "--json", "app.json"]);
     let end = check.args(["--max-schedules", &schedules.to_string(), "--timeout", "30", "--"]).args(&program.arguments).run()?;
-    let text = fs::read_to_string(built.folder.join("app.json"));
-    let text = text.with_context(|| format!("`{}` wrote no report: {}", end.shown, end.stderr))?;
-    let report: Report = serde_json::from_str(&text)?;
+    let report = end.report(&built.folder.join("app.json"))?;
     Ok((report.results.into_iter().next().context("a report has a result")?, end.cpu))
 }

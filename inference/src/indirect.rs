@@ -36,26 +36,31 @@ pub fn resolved(program: &Program, points_to: &PointsTo) -> Program {
             }
         }
         call.calls_back = node.site.into_iter().flat_map(|site| points_to.called_back(site)).cloned().collect();
-        if let Some(place) = lock_of(call).and_then(|place| locks.get(place)).cloned()
+        if !locks_of(call).is_empty()
             && let Some((_, places)) = &mut call.sync
         {
-            places[0] = place;
+            for place in places {
+                if let Some(leader) = locks.get(place) {
+                    place.clone_from(leader);
+                }
+            }
         }
     }
     program
 }
 
-fn lock_of(call: &Call) -> Option<&Place> {
-    let (op, places) = call.sync.as_ref()?;
-    let locks = matches!(op, SyncOp::Lock | SyncOp::TryLock | SyncOp::ReadLock | SyncOp::TryReadLock | SyncOp::Unlock);
-    places.first().filter(|_| locks)
+fn locks_of(call: &Call) -> &[Place] {
+    match &call.sync {
+        Some((SyncOp::Lock | SyncOp::TryLock | SyncOp::ReadLock | SyncOp::TryReadLock | SyncOp::Unlock, places)) => places,
+        _ => &[],
+    }
 }
 
 /// For the place of a lock, that of its class: the least, names before pointers. Pointers of which the analysis knows nothing are one class.
 fn locks(program: &Program, points_to: &PointsTo) -> BTreeMap<Place, Place> {
-    let calls = program.functions.iter().flat_map(|function| &function.nodes).filter_map(|node| match &node.kind {
-        NodeKind::Call(call) => lock_of(call),
-        _ => None,
+    let calls = program.functions.iter().flat_map(|function| &function.nodes).flat_map(|node| match &node.kind {
+        NodeKind::Call(call) => locks_of(call),
+        _ => &[],
     });
     let used: BTreeSet<&Place> = calls.collect();
     let mut leaders: BTreeMap<Place, Place> = BTreeMap::new();

@@ -8,6 +8,7 @@ pub mod flow;
 pub mod sets;
 
 mod origin;
+mod together;
 pub mod wrapper;
 
 pub mod points_to;

@@ -39,14 +39,14 @@ pub struct ProgramLocks {
     /// Sorted; indexed by `ProgramLockId`.
     pub names: Vec<Place>,
     /// By `FunctionId`: what nodes do to locks themselves.
-    pub steps: Vec<BTreeMap<NodeId, LockStep>>,
+    pub steps: Vec<BTreeMap<NodeId, Vec<LockStep>>>,
     /// By `FunctionId`.
     pub summaries: Vec<LockSummary>,
     /// By `FunctionId`: what may be held when control arrives at a node, of what the function itself or its callees took.
     pub arriving: Vec<BTreeMap<NodeId, Held>>,
 }
 
-/// What a node itself does to a lock.
+/// What a node itself does to a lock; one that takes several waits for none with another one of these held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockStep {
     /// Waits for it, then holds it.
@@ -57,10 +57,10 @@ pub enum LockStep {
     Drop(ProgramLockId),
 }
 
-fn named(node: &Node) -> Option<(SyncOp, Place)> {
+fn named(node: &Node) -> Option<(SyncOp, &[Place])> {
     let NodeKind::Call(call) = &node.kind else { return None };
     let (op, places) = call.sync.as_ref()?;
-    Some((*op, places.first()?.clone()))
+    Some((*op, places))
 }
 
 fn step(op: SyncOp, lock: ProgramLockId) -> Option<LockStep> {
@@ -85,11 +85,15 @@ impl ProgramLocks {
     #[must_use]
     pub fn of(program: &Program, calls: &Calls, flows: &[Flow]) -> Self {
         let all = program.functions.iter().flat_map(|function| &function.nodes).filter_map(named);
-        let names: Vec<Place> = all.map(|(_, lock)| lock).collect::<BTreeSet<_>>().into_iter().collect();
+        let names: Vec<Place> = all.flat_map(|(_, locks)| locks).cloned().collect::<BTreeSet<_>>().into_iter().collect();
         let id = |lock: &Place| names.binary_search(lock).ok().and_then(|index| u32::try_from(index).ok()).map(ProgramLockId);
         let steps = program.functions.iter().map(|function| {
             let nodes = function.nodes.iter().enumerate();
-            let steps = nodes.filter_map(|(n, node)| named(node).and_then(|(op, lock)| Some((NodeId::new(n), step(op, id(&lock)?)?))));
+            let steps = nodes.filter_map(|(n, node)| {
+                let (op, locks) = named(node)?;
+                let steps: Vec<LockStep> = locks.iter().filter_map(|lock| step(op, id(lock)?)).collect();
+                (!steps.is_empty()).then(|| (NodeId::new(n), steps))
+            });
             steps.collect()
         });
         let steps = steps.collect();
@@ -121,8 +125,8 @@ impl ProgramLocks {
         let mut work = BTreeSet::from([(flow.rank(entry), entry)]);
         while let Some((_, node)) = work.pop_first() {
             let mut held = arriving.get(&node).cloned().unwrap_or_default();
-            let step = self.steps[function.index()].get(&node).copied();
-            self.effect(step, calls.from_node(function, node), node, &mut held, &mut summary);
+            let steps = self.steps[function.index()].get(&node).map_or(&[][..], Vec::as_slice);
+            self.effect(steps, calls.from_node(function, node), node, &mut held, &mut summary);
             if body.node(node).kind == NodeKind::Return {
                 for (&(lock, _), &mode) in &held {
                     raise(&mut summary.leaves, lock, mode);
@@ -141,14 +145,7 @@ impl ProgramLocks {
         (summary, arriving)
     }
 
-    fn effect(&self, step: Option<LockStep>, callees: &[FunctionId], at: NodeId, held: &mut Held, summary: &mut LockSummary) {
-        match step {
-            Some(LockStep::Take(lock, mode) | LockStep::Try(lock, mode)) => {
-                held.insert((lock, at), mode);
-            }
-            Some(LockStep::Drop(lock)) => release(lock, held, summary),
-            None => {}
-        }
+    fn effect(&self, steps: &[LockStep], callees: &[FunctionId], at: NodeId, held: &mut Held, summary: &mut LockSummary) {
         let summaries = || callees.iter().map(|callee| &self.summaries[callee.index()]);
         // Of several candidates for an indirect call, only what all release is released.
         let mut released = summaries().map(|callee| callee.releases.clone());
@@ -159,6 +156,15 @@ impl ProgramLocks {
         }
         for (&lock, &mode) in summaries().flat_map(|callee| &callee.leaves) {
             held.insert((lock, at), mode);
+        }
+        // What is known of the call itself counts more than what its body seems to do.
+        for &step in steps {
+            match step {
+                LockStep::Take(lock, mode) | LockStep::Try(lock, mode) => {
+                    held.insert((lock, at), mode);
+                }
+                LockStep::Drop(lock) => release(lock, held, summary),
+            }
         }
     }
 }

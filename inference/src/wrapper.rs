@@ -14,7 +14,7 @@
 //!
 //! A guard that is moved, as a parameter by value is, gives its lock to the new one (`is_moved_on`).
 //!
-//! Not handled: wrappers whose address is taken; guards that are assigned, or lie on the heap, which are one class for each type; guards of several mutexes; arguments that are elements of arrays or come out of memory, which are what points-to analysis says.
+//! Not handled: wrappers whose address is taken; guards that are assigned, or lie on the heap, which are one class for each type; arguments that are elements of arrays or come out of memory, which are what points-to analysis says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +24,7 @@ use model::pointer::{Called, Flow};
 use model::program::{Call, Callee, Function, Node, NodeKind, Place, Program};
 
 use crate::origin::{Fillings, Origins, Root, Value};
+use crate::together::{give_together, parts};
 
 /// Wrappers around wrappers are followed so far: a guard calls a mutex, which calls a function of the C library through another.
 const LEVELS: usize = 6;
@@ -63,6 +64,7 @@ pub fn unwrapped(program: &Program) -> Program {
             give_to_calls(function, &found, &fillings, &arrays);
         }
     }
+    give_together(&mut program, &fillings);
     program
 }
 
@@ -110,7 +112,8 @@ fn is_idle(function: &Function, outside: &impl Fn(&str) -> bool) -> bool {
 /// Those wrappers that some caller gives objects which are not its own.
 fn handed_strangers(program: &Program, found: &Wrappers) -> BTreeSet<String> {
     let mut strangers = BTreeSet::new();
-    for function in &program.functions {
+    let parts = parts(program);
+    for function in program.functions.iter().filter(|function| !parts.contains(&function.call_name())) {
         let mut origins = None;
         for flow in &function.pointers.flows {
             let Flow::Call { callee: Called::Named(name), arguments, .. } = flow else { continue };
@@ -189,7 +192,7 @@ fn reaches(function: &Function, from: NodeId, to: NodeId) -> bool {
 }
 
 /// Arrays of locks whose elements are chosen by a computed index.
-fn arrays(program: &Program) -> BTreeSet<String> {
+pub(crate) fn arrays(program: &Program) -> BTreeSet<String> {
     let nodes = program.functions.iter().flat_map(|function| &function.nodes);
     let locks = nodes.filter_map(|node| if let NodeKind::Call(call) = &node.kind { lock_operation(call) } else { None });
     locks.filter_map(|(_, place)| if let Place::GlobalElement { name, .. } = place { Some(name.clone()) } else { None }).collect()
@@ -202,7 +205,7 @@ fn lock_operation(call: &Call) -> Option<(SyncOp, &Place)> {
 }
 
 /// The lock of a call of a wrapper, as its caller sees it.
-enum Behind {
+pub(crate) enum Behind {
     /// This one.
     Named(Place),
     /// What this value points to.
@@ -266,7 +269,7 @@ fn is_moved_on(function: &Function, origins: &Origins<'_>, end: NodeId, wrapper:
 }
 
 /// A lock that lies so far behind a value.
-fn behind(origins: &Origins<'_>, (value, far): (Value<'_>, i64), offset: i64, arrays: &BTreeSet<String>) -> Behind {
+pub(crate) fn behind(origins: &Origins<'_>, (value, far): (Value<'_>, i64), offset: i64, arrays: &BTreeSet<String>) -> Behind {
     let (name, more, otherwise) = match value {
         Value::Symbol(name) => (name, 0, Behind::Unknown),
         Value::Pointer(pointer) => match origins.of_pointer(pointer) {
@@ -283,10 +286,13 @@ fn behind(origins: &Origins<'_>, (value, far): (Value<'_>, i64), offset: i64, ar
 
 /// What a call passes as one of its arguments.
 fn argument(function: &Function, site: SiteKey, callee: &str, index: usize) -> Option<PointerId> {
+    arguments(function, site, callee)?.get(index).copied().flatten()
+}
+
+/// What a call passes; `None` for what is no pointer.
+pub(crate) fn arguments<'a>(function: &'a Function, site: SiteKey, callee: &str) -> Option<&'a [Option<PointerId>]> {
     function.pointers.flows.iter().find_map(|flow| match flow {
-        Flow::Call { site: Some(of), callee: Called::Named(name), arguments, .. } if *of == site && name == callee => {
-            arguments.get(index).copied().flatten()
-        }
+        Flow::Call { site: Some(of), callee: Called::Named(name), arguments, .. } if *of == site && name == callee => Some(&arguments[..]),
         _ => None,
     })
 }

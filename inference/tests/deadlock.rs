@@ -299,3 +299,35 @@ fn program_locks_in_more_than_one_order_are_told_with_where_each_is_taken() {
         "{told:?}"
     );
 }
+
+#[test]
+fn locks_that_are_taken_at_once_have_no_order_between_them_and_are_held_together() {
+    let case = parse(
+        "fn f
+          1: lock a b -> 2
+          2: lock c -> 3
+          3: unlock c -> 4
+          4: unlock a b -> 5
+          5: return
+         fn g
+          1: lock c -> 2
+          2: lock b a -> 3
+          3: unlock a -> 4
+          4: unlock b -> 5
+          5: unlock c -> 6
+          6: return
+         fn h
+          1: lock b a -> 2
+          2: unlock a b -> 3
+          3: lock c -> 4
+          4: unlock c -> 5
+          5: return",
+    );
+    let findings = infer_checked(&case).findings;
+    let told: Vec<&String> = findings.iter().filter(|line| line.contains("more than one order")).collect();
+    assert_eq!(told.len(), 1, "{findings:?}");
+    let expected = "3 of its own locks in more than one order, as far as their classes tell: a, b, c; left as they are; \
+                    a, held from f.c:1 (f), then c at f.c:2 (f); b, held from f.c:1 (f), then c at f.c:2 (f); \
+                    c, held from g.c:1 (g), then a at g.c:2 (g); c, held from g.c:1 (g), then b at g.c:2 (g)";
+    assert!(told[0].ends_with(expected), "{told:?}");
+}

@@ -168,7 +168,7 @@ impl Effects {
             }
         }
         for (f, function) in program.functions.iter().enumerate() {
-            for (name, mode, _) in function.nodes.iter().filter_map(|node| self.takes(node)).filter(|(.., waits)| *waits) {
+            for (name, mode, _) in function.nodes.iter().flat_map(|node| self.takes(node)).filter(|(.., waits)| *waits) {
                 raise(takers.entry(AnyLock::Program(name)).or_default(), f, mode);
             }
         }
@@ -337,22 +337,22 @@ impl Effects {
         states.into_iter().map(|(at, sets)| (at, sets.into_iter().flatten().collect())).collect()
     }
 
-    /// The lock of the program that a node takes, how, and whether it waits for it.
-    #[must_use]
-    pub fn takes(&self, node: &Node) -> Option<(Name, Mode, bool)> {
-        let (op, object) = sync(node)?;
-        let name = self.number(object);
-        match op {
-            SyncOp::Lock => Some((name, Mode::X, true)),
-            SyncOp::ReadLock => Some((name, Mode::R, true)),
-            SyncOp::TryLock => Some((name, Mode::X, false)),
-            SyncOp::TryReadLock => Some((name, Mode::R, false)),
-            _ => None,
-        }
+    /// The locks of the program that a node takes, how, and whether it waits for them: for none with another one of these held.
+    pub fn takes<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = (Name, Mode, bool)> + 'a {
+        objects(node).filter_map(|(op, object)| {
+            let (mode, waits) = match op {
+                SyncOp::Lock => (Mode::X, true),
+                SyncOp::ReadLock => (Mode::R, true),
+                SyncOp::TryLock => (Mode::X, false),
+                SyncOp::TryReadLock => (Mode::R, false),
+                _ => return None,
+            };
+            Some((self.number(object), mode, waits))
+        })
     }
 
-    fn drops(&self, node: &Node) -> Option<Name> {
-        sync(node).filter(|(op, _)| *op == SyncOp::Unlock).map(|(_, object)| self.number(object))
+    fn drops<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = Name> + 'a {
+        objects(node).filter(|(op, _)| *op == SyncOp::Unlock).map(|(_, object)| self.number(object))
     }
 
     fn number(&self, object: &Place) -> Name {
@@ -373,33 +373,33 @@ impl Effects {
         self.step(f, at, node, &mut held, &mut Effect::default());
         let modes: BTreeSet<Option<Mode>> = held.into_iter().filter(|(of, _)| *of == name).map(|(_, mode)| Some(mode)).collect();
         // A call may return with the lock held, and may not; an own operation decides.
-        let maybe = self.takes(node).is_none_or(|(_, _, waits)| !waits) && before.is_none();
+        let maybe = !self.takes(node).any(|(of, _, waits)| of == name && waits) && before.is_none();
         if modes.is_empty() || maybe { modes.into_iter().chain([None]).collect() } else { modes }
     }
 
     /// What a node does to the program's locks.
     fn step(&self, f: usize, at: NodeId, node: &Node, held: &mut BTreeSet<(Name, Mode)>, effect: &mut Effect) {
-        if let Some((name, mode, _)) = self.takes(node) {
-            held.insert((name, mode));
-        }
-        let mut released: Vec<Name> = self.drops(node).into_iter().collect();
         let callees = self.targets(f, at);
         // What is called back may be called never: it releases nothing for sure.
         let is_called = !matches!(&node.kind, NodeKind::Call(call) if !call.calls_back.is_empty());
         if is_called && let Some((&first, rest)) = callees.split_first() {
             let by_all = |name: &&Name| rest.iter().all(|&callee| self.of[callee].releases.contains(*name));
-            released.extend(self.of[first].releases.iter().filter(by_all).copied());
-        }
-        for name in released {
-            let before = held.len();
-            held.retain(|(of, _)| *of != name);
-            if held.len() == before {
-                effect.releases.insert(name);
-            }
+            self.of[first].releases.iter().filter(by_all).for_each(|&name| release(name, held, effect));
         }
         for &callee in callees {
             held.extend(self.of[callee].leaves.iter().map(|(&name, &mode)| (name, mode)));
         }
+        // The operation of a call is what all in all it does, whatever its body seems to do on the way.
+        held.extend(self.takes(node).map(|(name, mode, _)| (name, mode)));
+        self.drops(node).for_each(|name| release(name, held, effect));
+    }
+}
+
+fn release(name: Name, held: &mut BTreeSet<(Name, Mode)>, effect: &mut Effect) {
+    let before = held.len();
+    held.retain(|(of, _)| *of != name);
+    if held.len() == before {
+        effect.releases.insert(name);
     }
 }
 
@@ -422,14 +422,14 @@ fn distinct(functions: impl Iterator<Item = usize>) -> Vec<usize> {
 
 /// The places of all locks of the program, sorted.
 fn names(program: &Program) -> Vec<Place> {
-    let objects = program.functions.iter().flat_map(|function| &function.nodes).filter_map(sync).map(|(_, object)| object.clone());
+    let objects = program.functions.iter().flat_map(|function| &function.nodes).flat_map(objects).map(|(_, object)| object.clone());
     objects.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-fn sync(node: &Node) -> Option<(SyncOp, &Place)> {
-    let NodeKind::Call(call) = &node.kind else { return None };
-    let (op, objects) = call.sync.as_ref()?;
-    Some((*op, objects.first()?))
+/// What a node does to each object of its operation.
+fn objects(node: &Node) -> impl Iterator<Item = (SyncOp, &Place)> {
+    let sync = if let NodeKind::Call(call) = &node.kind { call.sync.as_ref() } else { None };
+    sync.into_iter().flat_map(|(op, objects)| objects.iter().map(|object| (*op, object)))
 }
 
 /// The calls of a function.

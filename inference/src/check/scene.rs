@@ -64,9 +64,8 @@ impl<'a> Scene<'a> {
             let modes = acquires_at(operations, at).into_iter();
             taken.extend(modes.map(|mode| Taken { lock: AnyLock::Injected(lock), mode, in_call: false, alone: false }));
         }
-        if let Some((name, mode, true)) = self.effects.takes(self.function.node(at)) {
-            taken.push(Taken { lock: AnyLock::Program(name), mode, in_call: true, alone: false });
-        }
+        let of_program = self.effects.takes(self.function.node(at)).filter(|(.., waits)| *waits);
+        taken.extend(of_program.map(|(name, mode, _)| Taken { lock: AnyLock::Program(name), mode, in_call: true, alone: false }));
         taken
     }
 

@@ -60,7 +60,8 @@ impl Local<'_> {
             }
         }
         takes.together = acquires.into_iter().filter(|(_, several)| several.len() > 1).collect();
-        for (&at, &step) in &self.facts.locks.steps[self.function.index()] {
+        let steps = self.facts.locks.steps[self.function.index()].iter();
+        for (at, step) in steps.flat_map(|(&at, steps)| steps.iter().map(move |&step| (at, step))) {
             let LockStep::Take(lock, mode) = step else { continue };
             for &held in running.get(&at).into_iter().flatten() {
                 takes.add(held, (LockKey::Program(lock), mode), self.function, at);

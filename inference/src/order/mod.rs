@@ -136,7 +136,7 @@ impl<'a> Order<'a> {
     pub fn of(facts: &'a OrderFacts<'a>, placements: &Placements) -> Self {
         let mut takers: BTreeMap<ProgramLockId, Vec<(FunctionId, Mode)>> = BTreeMap::new();
         for (f, steps) in facts.locks.steps.iter().enumerate() {
-            for step in steps.values() {
+            for step in steps.values().flatten() {
                 if let LockStep::Take(lock, mode) = *step {
                     takers.entry(lock).or_default().push((FunctionId::new(f), mode));
                 }

@@ -17,7 +17,7 @@
 //! ```
 //! Places: `x` a global, `x+8` a field of it, `x[]` an element, `T.8` a field, `*p` a pointer. Nodes: `read` `write` `update` `atomic` P,
 //! `wide` P BYTES (one store), `fill` P BYTES (a call), `copy` P Q, `call` F,
-//! `icall` TYPE, `lock` `unlock` `rdlock` M, `wait` C M, `input` P, `join`, `sleep`, `-` (nothing), `return`, `stop` (unwinding).
+//! `icall` TYPE, `lock` `unlock` M... (all at once), `rdlock` M, `wait` C M, `input` P, `join`, `sleep`, `-` (nothing), `return`, `stop` (unwinding).
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 pub(crate) mod explore;
@@ -100,8 +100,8 @@ fn kind(words: &[&str]) -> NodeKind {
         }
         ["call", f] => NodeKind::Call(call(f)),
         ["icall", signature] => NodeKind::Call(Call { callee: Callee::Indirect(signature.to_owned()), ..call("") }),
-        ["lock", m] => sync("pthread_mutex_lock", SyncOp::Lock, &[m]),
-        ["unlock", m] => sync("pthread_mutex_unlock", SyncOp::Unlock, &[m]),
+        ["lock", ref all @ ..] => sync("pthread_mutex_lock", SyncOp::Lock, all),
+        ["unlock", ref all @ ..] => sync("pthread_mutex_unlock", SyncOp::Unlock, all),
         ["rdlock", m] => sync("pthread_rwlock_rdlock", SyncOp::ReadLock, &[m]),
         ["wait", c, m] => sync("pthread_cond_wait", SyncOp::Wait, &[c, m]),
         ["join"] => sync("pthread_join", SyncOp::Join, &[]),

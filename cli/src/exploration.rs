@@ -183,7 +183,7 @@ fn notes(explored: &Explored, task: &Task<'_>, sources: &Sources<'_>) -> Vec<Str
     if explored.timed_out {
         let seconds = task.limits.whole.unwrap_or(Duration::ZERO).as_secs_f64();
         let hint = match explored.counts.schedules {
-            0 if given_up == 0 => {
+            0 if given_up < MANY_GIVEN_UP => {
                 ", in the first schedule: give it more time with `--timeout`, or have one in which nothing moves end by a shorter `--step-timeout`"
             }
             _ => "",

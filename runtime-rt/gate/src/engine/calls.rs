@@ -11,7 +11,7 @@ use model::ids::{SiteKey, ThreadId};
 use super::dispatch::own_signal;
 use super::fiber::{Engine, running};
 use super::outside::{Origin, source};
-use super::{answers, control, execution, interrupts, output, timers};
+use super::{answers, control, endings, interrupts, output, seen, timers};
 use crate::gate::ask::{Ask, Nanoseconds, Request, Until};
 use crate::gate::readiness::{Fed, Readiness};
 use crate::interpose::futex;
@@ -54,131 +54,6 @@ enum Limit {
     /// A pointer to seconds and a fraction of which so many make a second; null: none.
     Pointer(usize, u64),
 }
-
-/// Whether a call is made by the fiber, here.
-pub(crate) fn is_seen(number: libc::c_long, arguments: &[usize; 6]) -> bool {
-    match number {
-        libc::SYS_fcntl => !matches!(descriptor(arguments[1]), libc::F_GETFD | libc::F_SETFD | libc::F_GETFL | libc::F_GETLK),
-        libc::SYS_ioctl => !matches!(arguments[1], 0x5401 | 0x5413),
-        _ => SEEN.binary_search(&number).is_ok(),
-    }
-}
-
-/// In ascending order.
-const SEEN: &[libc::c_long] = &[
-    libc::SYS_read,
-    libc::SYS_write,
-    libc::SYS_open,
-    libc::SYS_close,
-    libc::SYS_poll,
-    libc::SYS_lseek,
-    libc::SYS_pread64,
-    libc::SYS_pwrite64,
-    libc::SYS_readv,
-    libc::SYS_writev,
-    libc::SYS_pipe,
-    libc::SYS_select,
-    libc::SYS_sched_yield,
-    libc::SYS_dup,
-    libc::SYS_dup2,
-    libc::SYS_nanosleep,
-    libc::SYS_sendfile,
-    libc::SYS_socket,
-    libc::SYS_connect,
-    libc::SYS_accept,
-    libc::SYS_sendto,
-    libc::SYS_recvfrom,
-    libc::SYS_sendmsg,
-    libc::SYS_recvmsg,
-    libc::SYS_shutdown,
-    libc::SYS_bind,
-    libc::SYS_listen,
-    libc::SYS_socketpair,
-    libc::SYS_execve,
-    libc::SYS_exit,
-    libc::SYS_wait4,
-    libc::SYS_flock,
-    libc::SYS_truncate,
-    libc::SYS_ftruncate,
-    libc::SYS_rename,
-    libc::SYS_mkdir,
-    libc::SYS_rmdir,
-    libc::SYS_creat,
-    libc::SYS_link,
-    libc::SYS_unlink,
-    libc::SYS_symlink,
-    libc::SYS_futex,
-    libc::SYS_epoll_create,
-    libc::SYS_clock_nanosleep,
-    libc::SYS_exit_group,
-    libc::SYS_epoll_wait,
-    libc::SYS_epoll_ctl,
-    libc::SYS_waitid,
-    libc::SYS_openat,
-    libc::SYS_mkdirat,
-    libc::SYS_unlinkat,
-    libc::SYS_renameat,
-    libc::SYS_linkat,
-    libc::SYS_symlinkat,
-    libc::SYS_pselect6,
-    libc::SYS_ppoll,
-    libc::SYS_splice,
-    libc::SYS_tee,
-    libc::SYS_vmsplice,
-    libc::SYS_epoll_pwait,
-    libc::SYS_signalfd,
-    libc::SYS_timerfd_create,
-    libc::SYS_eventfd,
-    libc::SYS_timerfd_settime,
-    libc::SYS_timerfd_gettime,
-    libc::SYS_accept4,
-    libc::SYS_signalfd4,
-    libc::SYS_eventfd2,
-    libc::SYS_epoll_create1,
-    libc::SYS_dup3,
-    libc::SYS_pipe2,
-    libc::SYS_preadv,
-    libc::SYS_pwritev,
-    libc::SYS_recvmmsg,
-    libc::SYS_sendmmsg,
-    libc::SYS_renameat2,
-    libc::SYS_memfd_create,
-    libc::SYS_execveat,
-    libc::SYS_copy_file_range,
-    libc::SYS_preadv2,
-    libc::SYS_pwritev2,
-    libc::SYS_close_range,
-    libc::SYS_openat2,
-];
-
-/// Calls in which a thread that was cancelled ends, whether they wait or not.
-const CANCELLABLE: &[libc::c_long] = &[
-    libc::SYS_read,
-    libc::SYS_readv,
-    libc::SYS_pread64,
-    libc::SYS_write,
-    libc::SYS_writev,
-    libc::SYS_pwrite64,
-    libc::SYS_open,
-    libc::SYS_openat,
-    libc::SYS_creat,
-    libc::SYS_close,
-    libc::SYS_accept,
-    libc::SYS_accept4,
-    libc::SYS_connect,
-    libc::SYS_recvfrom,
-    libc::SYS_recvmsg,
-    libc::SYS_sendto,
-    libc::SYS_sendmsg,
-    libc::SYS_poll,
-    libc::SYS_ppoll,
-    libc::SYS_select,
-    libc::SYS_pselect6,
-    libc::SYS_epoll_wait,
-    libc::SYS_epoll_pwait,
-    libc::SYS_wait4,
-    libc::SYS_waitid,
-];
 
 /// What the landing calls: makes the call that the fiber wanted.
 pub(crate) extern "C" fn on_fiber(saved: &mut Saved) {
@@ -254,12 +129,12 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
             }
         }
         libc::SYS_signalfd | libc::SYS_signalfd4 => control::note(Note::SignalDescriptors),
-        libc::SYS_exit_group => execution::end_process_at_once(engine, descriptor(arguments[0]) & 0xff),
+        libc::SYS_exit_group => endings::end_process_at_once(engine, descriptor(arguments[0]) & 0xff),
         libc::SYS_execve | libc::SYS_execveat => {
             control::note(Note::Forks);
-            execution::end_process_at_once(engine, 0)
+            endings::end_process_at_once(engine, 0)
         }
-        libc::SYS_exit => execution::end_thread(engine, core::ptr::null_mut()),
+        libc::SYS_exit => endings::end_thread(engine, core::ptr::null_mut()),
         libc::SYS_sched_yield => {
             engine.point(Ask::Yield);
             return Ok(0);
@@ -282,7 +157,7 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
         answers::fill(engine, arguments[1], arguments[2]);
         return Ok(arguments[2]);
     }
-    if CANCELLABLE.contains(&number) {
+    if seen::CANCELLABLE.contains(&number) {
         interrupts::look_for_cancellation(engine);
     }
     if matches!(number, libc::SYS_timerfd_create | libc::SYS_timerfd_settime | libc::SYS_timerfd_gettime) {
@@ -496,15 +371,5 @@ fn connect(caller: &Caller<'_>, number: libc::c_long, arguments: [usize; 6], des
             }
             result => return result,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_calls_that_others_see_are_in_order() {
-        assert!(SEEN.is_sorted());
     }
 }

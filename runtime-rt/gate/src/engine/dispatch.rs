@@ -8,7 +8,7 @@ use explorer::target::page::Note;
 
 use super::fiber::{Engine, Stop, uninstall};
 use super::restore::Restorer;
-use super::{answers, calls, clock, control};
+use super::{answers, clock, control, seen};
 use crate::sys::call::{Errno, process, system_call, word};
 use crate::sys::signal::restorer_range;
 use crate::sys::trap;
@@ -67,7 +67,7 @@ pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6
     if engine.restorer.is_protecting() && !modelled {
         engine.leave_for_good(Stop::NeedFork(name(number)));
     }
-    if trap::is_possible() && calls::is_seen(number, &arguments) {
+    if trap::is_possible() && seen::is_seen(number, &arguments) {
         return Verdict::ByFiber;
     }
     irregular(engine, number, &arguments).unwrap_or_else(|| Verdict::Done(pass(number, arguments)))

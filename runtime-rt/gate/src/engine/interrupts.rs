@@ -16,7 +16,7 @@ use super::failure::Failed;
 use super::fiber::Engine;
 use super::habits::{self, Habit};
 use super::handlers::{self, Action, DEFAULT, IGNORE};
-use super::{control, execution, signals};
+use super::{control, endings, signals};
 use crate::gate::ask::{Ask, Request};
 use crate::gate::perform::{INTERRUPTED, bit};
 use crate::gate::thread::{Cancellation, Life};
@@ -170,7 +170,7 @@ fn deliver(engine: &Engine, signal: c_int) -> Handled {
         DEFAULT if HARMLESS.contains(&signal) => return Handled::No,
         DEFAULT => {
             let thread = Some(engine.current());
-            execution::fail(engine, |site| Failed::new(FailureKind::Signal, thread, site, &signals::message(signal, None)));
+            endings::fail(engine, |site| Failed::new(FailureKind::Signal, thread, site, &signals::message(signal, None)));
         }
         _ => {}
     }

@@ -2,8 +2,8 @@
 //!
 //! From start to end: `start` takes over before `main`; `control` is the page shared with the `atomfix` process; `lenders`
 //! are parked threads that lend their TLS blocks and stacks; `fiber` is a program thread on a lent stack, which asks by `request`; `execution` runs
-//! one execution; `explore` runs them all, by a `driver`: forking (`fork`), restoring (`restore`) or starting the program anew (`exec`), with `debugger` where one stops; `dispatch`
-//! gets the program's system calls, which `answers` answers itself and `calls` makes at scheduling points, `timers` what runs in virtual time, `clock` the instructions that read the time, with `outside` for
+//! one execution, and `endings` ends its threads and its process; `explore` runs them all, by a `driver`: forking (`fork`), restoring (`restore`) or starting the program anew (`exec`), with `debugger` where one stops; `dispatch`
+//! gets the program's system calls, which `answers` answers itself and `calls` makes at scheduling points (`seen` says which), `timers` what runs in virtual time, `clock` the instructions that read the time, with `outside` for
 //! what the world has to say; `failure` says what went wrong, `habits` keeps what needs more points, `interrupts` lets threads be signalled and cancelled, `circle` finds
 //! spin loops, `output` keeps what the program prints.
 //! `arena` is the engine's memory, `heap` the program's.
@@ -18,6 +18,7 @@ pub(crate) mod debugger;
 pub(crate) mod dispatch;
 pub(crate) mod driver;
 pub(crate) mod early;
+pub(crate) mod endings;
 pub(crate) mod exec;
 pub(crate) mod execution;
 pub(crate) mod explore;
@@ -34,6 +35,7 @@ pub(crate) mod outside;
 mod request;
 pub(crate) mod restore;
 pub(crate) mod rounds;
+pub(crate) mod seen;
 pub(crate) mod signals;
 pub(crate) mod start;
 pub(crate) mod timers;

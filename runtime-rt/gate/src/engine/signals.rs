@@ -12,7 +12,7 @@ use model::report::FailureKind;
 use super::clock;
 use super::control;
 use super::dispatch::{self, Verdict};
-use super::execution;
+use super::endings;
 use super::failure::Failed;
 use super::fiber::{Engine, Stop, installed, running};
 use crate::sys::{fault, guarded, signal, trap};
@@ -109,7 +109,7 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut c
 extern "C" fn die() -> ! {
     let Some(engine) = running() else { control::broken("a deadly signal of no fiber has landed") };
     let (signal, address) = engine.fault.get();
-    execution::fail(engine, |site| deadly(engine, site, signal, address))
+    endings::fail(engine, |site| deadly(engine, site, signal, address))
 }
 
 fn deadly(engine: &Engine, site: Option<SiteKey>, signal: i32, address: usize) -> Failed {

@@ -9,7 +9,7 @@ use model::report::FailureKind;
 use super::{at_exit, export};
 use crate::engine::clock;
 use crate::engine::control;
-use crate::engine::execution::{end_process, end_process_at_once, fail};
+use crate::engine::endings::{end_process, end_process_at_once, fail};
 use crate::engine::failure::Failed;
 use crate::engine::fiber::{Engine, running, uninstall};
 use crate::engine::interrupts;

@@ -38,8 +38,8 @@ const TAUGHT: &[&str] = &[
     "t/unixsocket.t",
 ];
 
-/// What the short form runs instead of the whole suite.
-const SHORT: &[&str] = &["t/cas.t", "t/flags.t", "t/getset.t", "t/incrdecr.t", "t/noreply.t", "t/touch.t"];
+/// What the short form runs instead of the whole suite. None has keys that live for seconds only, which a busy machine outlives.
+const SHORT: &[&str] = &["t/cas.t", "t/flags.t", "t/getset.t", "t/incrdecr.t", "t/issue_42.t", "t/noreply.t"];
 
 /// Needs a command that only the debug server has.
 const FOR_DEBUG: &str = "t/expirations.t";

@@ -150,6 +150,7 @@ fn begin(engine: &Engine) {
     engine.recorder.borrow_mut().begin();
     engine.found_races.borrow_mut().clear();
     engine.rounds.begin();
+    engine.refuges.borrow_mut().begin();
     engine.hangs.set(false);
     if let Some(races) = engine.races.borrow_mut().as_mut() {
         races.begin();

@@ -18,10 +18,11 @@ use super::control;
 use super::execution::Recorder;
 use super::failure::Failed;
 use super::habits::Habits;
-use super::lenders::Lender;
+use super::lenders::{EXTRA, Lender};
 use super::output::Printed;
 use super::restore::Restorer;
 use super::rounds::Rounds;
+use super::signals::{Fault, Refuges};
 use super::timers::Timers;
 use crate::gate::model::Model;
 use crate::gate::shadow::Shadow;
@@ -72,6 +73,8 @@ pub(crate) struct Fiber {
     pub(crate) last_site: Cell<Option<SiteKey>>,
     /// The end of its stack: where it began.
     pub(crate) base: usize,
+    /// As in [`Lender`].
+    floor: usize,
     /// Whether it goes round in a circle.
     pub(crate) circle: RefCell<Circle>,
     /// A hash of its stack at the last place that it passed, when states are looked at.
@@ -96,6 +99,7 @@ impl Fiber {
             call_site: Cell::new(None),
             last_site: Cell::new(None),
             base: lender.stack,
+            floor: lender.floor,
             circle: RefCell::default(),
             stood: Cell::new(0),
             once: RefCell::default(),
@@ -110,7 +114,7 @@ impl Fiber {
         once.get_mut().clear();
         destructors.get_mut().clear();
         self.stack.set(stack);
-        (self.tls, self.identity, self.base) = (lender.tls, lender.identity, lender.stack);
+        (self.tls, self.identity, self.base, self.floor) = (lender.tls, lender.identity, lender.stack, lender.floor);
         self.routine = routine;
         self.result.set(core::ptr::null_mut());
         self.forgotten.set(false);
@@ -118,6 +122,12 @@ impl Fiber {
         self.call_site.set(None);
         self.last_site.set(None);
         self.stood.set(0);
+    }
+
+    /// Whether its stack has no room left at this frame. One that is far from it is of a stack that the program made.
+    #[inline]
+    pub(crate) fn is_full(&self, frame: usize) -> bool {
+        self.floor.wrapping_sub(frame) < EXTRA
     }
 
     /// It has taken a step, within a call perhaps that takes several: without passing another place it does not stand where it stood.
@@ -214,8 +224,10 @@ pub(crate) struct Engine {
     pub(crate) tells_all: Cell<bool>,
     /// Whether the process was asked to end the execution while a hook was at work, which then does so at its next beginning.
     pub(crate) hangs: Cell<bool>,
-    /// The deadly signal, and its address, that the fiber dies of which runs next.
-    pub(crate) fault: Cell<(i32, usize)>,
+    /// What the fiber dies of which runs next.
+    pub(crate) fault: Cell<Fault>,
+    /// Stacks for those whose own has no room left.
+    pub(crate) refuges: RefCell<Refuges>,
     /// Why the fiber that ran last stopped, if not at a point.
     stop: RefCell<Option<Stop>>,
     /// Where the execution's random numbers have got to.
@@ -275,7 +287,8 @@ impl Engine {
             restorer: Restorer::default(),
             tells_all: Cell::new(false),
             hangs: Cell::new(false),
-            fault: Cell::new((0, 0)),
+            fault: Cell::new(Fault::Stack),
+            refuges: RefCell::default(),
             stop: RefCell::default(),
             entropy: Cell::new(0),
             reply: Cell::new(0),
@@ -337,6 +350,7 @@ impl Engine {
         self.current.set(thread);
         super::heap::set_owner(thread);
         self.put_in_place(tls);
+        self.hangs.set(false);
         self.active.set(true);
         // SAFETY: the fiber stands there, and nobody else goes on from it.
         unsafe { swap(self.home.as_ptr(), stack) };
@@ -404,6 +418,9 @@ impl Engine {
 
     /// In a fiber: assembly is about to run that cannot be controlled. The site stands for its source position, which `atomfix` knows.
     pub(crate) fn name_assembly(&self, what: u32, site: SiteKey) {
+        if self.hangs.get() {
+            super::signals::end_hanging(self);
+        }
         self.with_current(|fiber| fiber.last_site.set(Some(site)));
         let ran = self.suspend();
         if self.assembly.borrow_mut().insert(site) {

@@ -23,6 +23,8 @@ pub(crate) struct Lender {
     pub(crate) tls: TlsBase,
     /// The end of its free stack.
     pub(crate) stack: usize,
+    /// Below this a thread counts as one whose stack has no room left; 0: nowhere. There are [`EXTRA`] bytes more, so that hooks can say so.
+    pub(crate) floor: usize,
     /// Its number for the kernel.
     pub(crate) task: usize,
     /// Its identity for the C library.
@@ -34,6 +36,38 @@ static TLS: AtomicUsize = AtomicUsize::new(0);
 static STACK: AtomicUsize = AtomicUsize::new(0);
 static TASK: AtomicUsize = AtomicUsize::new(0);
 
+/// How much larger stacks are than the program's own.
+pub(crate) const EXTRA: usize = 1 << 18;
+
+/// Makes the initial thread's stack, free below this address, larger. Its floor: the program has as much as it would without us, wherever
+/// its environment ends.
+pub(crate) fn enlarge_initial(stack: usize) -> usize {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: fills in the limit.
+    if unsafe { libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit) } != 0 || limit.rlim_cur == libc::RLIM_INFINITY {
+        return 0;
+    }
+    limit.rlim_cur = (limit.rlim_cur + EXTRA as u64).min(limit.rlim_max);
+    // SAFETY: as above.
+    unsafe { libc::setrlimit(libc::RLIMIT_STACK, &raw const limit) };
+    usize::try_from(limit.rlim_cur).ok().and_then(|bytes| stack.checked_sub(bytes.saturating_sub(EXTRA))).unwrap_or(0)
+}
+
+/// How parked threads are created, and how large the stack would be otherwise.
+fn attributes() -> (libc::pthread_attr_t, usize) {
+    let mut bytes = 0;
+    let mut attributes = core::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+    // SAFETY: fills in the attributes.
+    unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) };
+    // SAFETY: they are filled in.
+    let mut attributes = unsafe { attributes.assume_init() };
+    // SAFETY: as above; who has set no size is told the one that there will be.
+    unsafe { libc::pthread_attr_getstacksize(&raw const attributes, &raw mut bytes) };
+    // SAFETY: as above.
+    unsafe { libc::pthread_attr_setstacksize(&raw mut attributes, bytes + EXTRA) };
+    (attributes, bytes)
+}
+
 /// Left free below the parked frame: more than the red zone.
 const GAP: usize = 512;
 
@@ -42,6 +76,7 @@ pub(crate) static CREATE: Real = Real::new(c"pthread_create");
 /// Creates parked threads until there are `count`. Returns how many there are, fewer when the system has no more.
 pub(crate) fn ensure(lenders: &mut Vec<Lender>, count: usize) -> usize {
     let before = call::block_signals();
+    let (attributes, bytes) = attributes();
     while lenders.len() < count {
         let mut identity: libc::pthread_t = 0;
         TLS.store(0, Relaxed);
@@ -50,7 +85,7 @@ pub(crate) fn ensure(lenders: &mut Vec<Lender>, count: usize) -> usize {
             CREATE,
             fn(*mut libc::pthread_t, *const libc::pthread_attr_t, Routine, *mut c_void) -> i32,
             &raw mut identity,
-            core::ptr::null(),
+            &raw const attributes,
             park as Routine,
             core::ptr::null_mut()
         );
@@ -60,7 +95,8 @@ pub(crate) fn ensure(lenders: &mut Vec<Lender>, count: usize) -> usize {
         while TLS.load(Acquire) == 0 {
             call::yield_processor();
         }
-        lenders.push(Lender { tls: TlsBase(TLS.load(Relaxed)), stack: STACK.load(Relaxed), task: TASK.load(Relaxed), identity });
+        let (stack, task) = (STACK.load(Relaxed), TASK.load(Relaxed));
+        lenders.push(Lender { tls: TlsBase(TLS.load(Relaxed)), stack, floor: stack.saturating_sub(bytes), task, identity });
     }
     call::restore_signals(before);
     lenders.len()

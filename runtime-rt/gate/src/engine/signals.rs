@@ -2,7 +2,9 @@
 //!
 //! A handler that the program installs itself takes precedence; if it then dies, the parent process sees how.
 
+use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::ffi::c_void;
 
 use explorer::target::page::{Note, Word};
@@ -93,35 +95,89 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut c
         control::broken(&alloc::format!("signal {signal} inside the engine, at address {address:#x}"));
     }
     let of_stack = signal == libc::SIGSEGV && fault::is_of_stack(context, address);
-    if !of_stack && engine.is_at_rest() && fault::land(context, die) {
-        engine.fault.set((signal, address));
+    let fault = if of_stack { Fault::Stack } else { Fault::Signal(signal, address) };
+    if engine.is_at_rest() && land(engine, context, fault) {
+        engine.fault.set(fault);
         engine.go_on(true);
         return;
     }
     control::note(Note::SuddenEnd);
     let site = engine.with_current(|fiber| fiber.last_site.get());
-    let failed = deadly(engine, site, signal, address);
-    let message = if of_stack { String::from("SIGSEGV: the thread's stack has no room left") } else { failed.message };
-    engine.leave_for_good(Stop::Failed(Failed { message, ..failed }))
+    engine.leave_for_good(Stop::Failed(deadly(engine, site, fault)))
 }
 
-/// Where a fiber goes on that has got a deadly signal: on its own stack, where its end can be a step.
+/// What a fiber dies of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// A deadly signal, and its address.
+    Signal(i32, usize),
+    /// Its stack has no room left.
+    Stack,
+}
+
+fn land(engine: &Engine, context: *mut c_void, fault: Fault) -> bool {
+    if fault == Fault::Stack {
+        fault::land_on(context, engine.refuges.borrow_mut().next_end(), die);
+        return true;
+    }
+    fault::land(context, die)
+}
+
+/// Where a fiber goes on that has got a deadly signal: there its end can be a step.
 extern "C" fn die() -> ! {
     let Some(engine) = running() else { control::broken("a deadly signal of no fiber has landed") };
-    let (signal, address) = engine.fault.get();
-    endings::fail(engine, |site| deadly(engine, site, signal, address))
+    let fault = engine.fault.get();
+    endings::fail(engine, |site| deadly(engine, site, fault))
 }
 
-fn deadly(engine: &Engine, site: Option<SiteKey>, signal: i32, address: usize) -> Failed {
-    Failed::new(FailureKind::Signal, Some(engine.current()), site, &message(signal, Some(address)))
+/// In a fiber: ends an execution in which a thread's stack has no room left for what comes at this place.
+#[cold]
+pub(crate) fn end_full(engine: &Engine, site: SiteKey) -> ! {
+    engine.with_current(|fiber| fiber.last_site.set(Some(site)));
+    endings::fail(engine, |site| deadly(engine, site, Fault::Stack))
+}
+
+fn deadly(engine: &Engine, site: Option<SiteKey>, fault: Fault) -> Failed {
+    let message = match fault {
+        Fault::Signal(signal, address) => message(signal, Some(address)),
+        Fault::Stack => String::from("SIGSEGV: the thread's stack has no room left"),
+    };
+    Failed::new(FailureKind::Signal, Some(engine.current()), site, &message)
+}
+
+/// Stacks for fibers whose own has no room left: what is left for them to do is to end.
+#[derive(Default)]
+pub(crate) struct Refuges {
+    stacks: Vec<Box<[u8]>>,
+    /// How many of them are in use in this execution.
+    used: usize,
+}
+
+impl Refuges {
+    const BYTES: usize = 1 << 16;
+
+    /// A new execution begins.
+    pub(crate) fn begin(&mut self) {
+        self.used = 0;
+    }
+
+    /// The end of one that nobody uses.
+    fn next_end(&mut self) -> usize {
+        if self.used == self.stacks.len() {
+            self.stacks.push(alloc::vec![0; Self::BYTES].into_boxed_slice());
+        }
+        self.used += 1;
+        self.stacks[self.used - 1].as_ptr_range().end.expose_provenance()
+    }
 }
 
 /// `atomfix` has seen no step for too long.
 extern "C" fn on_hang(_: i32, _: *mut libc::siginfo_t, _: *mut c_void) {
-    if let Some(engine) = running() {
-        if engine.is_at_rest() {
-            end_hanging(engine);
-        }
+    if let Some(engine) = running().filter(|engine| engine.is_at_rest()) {
+        end_hanging(engine);
+    }
+    // A hook is at work, or the engine: what hangs is ended at its next hook, unless it has come to a point by then.
+    if let Some(engine) = installed() {
         engine.hangs.set(true);
     }
 }

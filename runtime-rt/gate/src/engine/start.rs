@@ -116,8 +116,11 @@ fn take_over(main: Main) -> ! {
     let active: *const Cell<bool> = core::ptr::with_exposed_provenance(own);
     // SAFETY: the far end of the stack that was just mapped, zeroed, and never unmapped; this one thread alone accesses it.
     let active = unsafe { &*active };
-    let initial = Lender { tls: tls_base(), stack, task: 0, identity };
-    match exec::job() {
+    let job = exec::job();
+    // A process that was started by another one of ours has its limits.
+    let floor = job.map_or_else(|| lenders::enlarge_initial(stack), |job| job.engine().initial.get().floor);
+    let initial = Lender { tls: tls_base(), stack, floor, task: 0, identity };
+    match job {
         Some(job) if job.engine().active_address() == own => job.engine().move_in(main, initial),
         Some(_) => control::broken("the engine's own memory is not where it was"),
         None => {

@@ -46,6 +46,9 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, ask: Ask, f
     if engine.hangs.get() {
         signals::end_hanging(engine);
     }
+    if fiber.is_full(frame) {
+        signals::end_full(engine, site);
+    }
     let ordinal = fiber.accesses.get() + 1;
     fiber.accesses.set(ordinal);
     let shared = engine.shadow.borrow_mut().touch(me, range, rw);
@@ -147,6 +150,9 @@ extern "C" fn gate_call(site: u64, unseen: u32, _: u64, _: u64, frame: usize) {
             signals::end_hanging(engine);
         }
         let site = SiteKey(site);
+        if engine.with_current(|fiber| fiber.is_full(frame)) {
+            signals::end_full(engine, site);
+        }
         match Unseen::from_abi(unseen) {
             Some(Unseen::State) => {
                 engine.with_current(|fiber| fiber.circle.borrow_mut().progress());

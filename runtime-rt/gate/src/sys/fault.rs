@@ -1,6 +1,6 @@
-//! From a fault back to the fiber that it came from: there, on the fiber's own stack and not in a signal handler, its end can be a step.
+//! From a fault back to the fiber that it came from: there, and not in a signal handler, its end can be a step.
 //!
-//! Not where that stack is what the fault is about, or has no room left.
+//! On the fiber's own stack; where that has no room left, on another one.
 
 use core::ffi::c_void;
 
@@ -31,18 +31,23 @@ pub(crate) fn is_of_stack(context: *mut c_void, address: usize) -> bool {
 
 /// In a handler of a fault: lets the fiber go on at `target`, if its stack is sound. Whether it was.
 pub(crate) fn land(context: *mut c_void, target: extern "C" fn() -> !) -> bool {
+    let Some(place) = stack(registers(context)).checked_sub(RED_ZONE).map(|below| below & !15) else { return false };
+    let is_there = |below: usize| place.checked_sub(below).and_then(guarded::byte).is_some();
+    let sound = is_there(1) && is_there(ROOM);
+    if sound {
+        land_on(context, place, target);
+    }
+    sound
+}
+
+/// In a handler of a fault: lets the fiber go on at `target`, on the stack that ends at this address.
+pub(crate) fn land_on(context: *mut c_void, end: usize, target: extern "C" fn() -> !) {
     const RIP: usize = libc::REG_RIP.cast_unsigned() as usize;
     const FLAGS: usize = libc::REG_EFL.cast_unsigned() as usize;
     const DOWNWARDS: i64 = 1 << 10;
     let registers = registers(context);
-    let Some(place) = stack(registers).checked_sub(RED_ZONE).map(|below| below & !15) else { return false };
-    let is_there = |below: usize| place.checked_sub(below).and_then(guarded::byte).is_some();
-    if !is_there(1) || !is_there(ROOM) {
-        return false;
-    }
     // As if it had been called.
-    registers[RSP] = (place as u64 - 8).cast_signed();
+    registers[RSP] = ((end & !15) as u64 - 8).cast_signed();
     registers[RIP] = (target as usize as u64).cast_signed();
     registers[FLAGS] &= !DOWNWARDS;
-    true
 }

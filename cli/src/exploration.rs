@@ -10,7 +10,7 @@ use explorer::target::setup::Setup;
 use explorer::target::watch::{self, Ending, Explored, Limits};
 use explorer::violation::{Pairs, Violation, violations};
 use model::plan::{Action, Operation};
-use model::report::{CheckResult, Coverage, Failure as Reported};
+use model::report::{CheckResult, Coverage, Failure as Reported, FailureKind};
 use model::schedule::{Schedule, ScheduleFailure, ScheduleStep};
 use model::wire;
 
@@ -50,10 +50,15 @@ pub(crate) fn run(task: &Task<'_>) -> anyhow::Result<Explored> {
 pub(crate) fn judge(name: &str, explored: Explored) -> anyhow::Result<Explored> {
     match &explored.ending {
         Ending::Ended => Ok(explored),
-        Ending::Died(_) if !explored.found.failures.is_empty() || explored.timed_out => Ok(explored),
+        Ending::Died(_) | Ending::Stuck if !explored.found.failures.is_empty() || explored.timed_out => Ok(explored),
         Ending::NeverBegan(status) => {
             let what = format!("{name}: it ended before main, with {status}");
             Err(Failure::usage(what, "see whether it runs at all; a statically linked program cannot be explored").into())
+        }
+        Ending::Stuck => {
+            let what = format!("{name}: nothing moved for longer than `--step-timeout`, and the execution could not be ended");
+            Err(Failure::usage(what, "explore it with `--driver fork`, which ends such an execution, or with a longer `--step-timeout`")
+                .into())
         }
         Ending::Died(status) => anyhow::bail!("{name}: the engine died with {status}"),
         Ending::Broken(message) => anyhow::bail!("{name}: the engine failed: {message}"),
@@ -192,6 +197,20 @@ fn notes(explored: &Explored, task: &Task<'_>, sources: &Sources<'_>) -> Vec<Str
     }
     if let (Ending::Died(status), false) = (&explored.ending, explored.timed_out) {
         notes.push(format!("the exploration ended early: the program's process died with {status}"));
+    }
+    if explored.ending == Ending::Stuck {
+        notes
+            .push("the exploration ended early: nothing moved, and the execution alone could not be ended; `--driver fork` can".to_owned());
+    }
+    let hung = explored.found.failures.iter().any(|found| found.kind == FailureKind::StepLimit && !found.message.contains("steps"));
+    if hung {
+        notes.push("what takes longer without a step than `--step-timeout` counts as hung".to_owned());
+    }
+    if explored.counts.cut > 0 {
+        notes.push(format!(
+            "{} cut at `--max-steps`: what would have followed is not known; a program that never ends should end after some rounds",
+            counted(explored.counts.cut, "execution")
+        ));
     }
     let uncovered = &task.subject.capture.uncovered;
     if !uncovered.is_empty() {

@@ -11,6 +11,7 @@ mod exit;
 mod exploration;
 mod extracted;
 mod gated;
+mod input;
 mod kept;
 mod parts;
 mod progress;

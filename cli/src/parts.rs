@@ -1,7 +1,6 @@
 //! Explorations in parts, on the side of the command line: `-j`, `--shard`, `--checkpoint` and `--merge`.
 
-use std::fs;
-use std::io;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use explorer::parts::campaign::{Campaign, Shard, Subject as Explores, WHOLE};
@@ -16,6 +15,7 @@ use model::wire;
 use crate::exit::Failure;
 use crate::exploration::{self, Task};
 use crate::gated::Gated;
+use crate::input;
 use crate::progress::Spinner;
 use crate::runtime::Runtime;
 
@@ -29,8 +29,16 @@ pub(crate) struct Parts {
     pub(crate) checkpoint: Option<PathBuf>,
 }
 
+/// What came of all parts.
+pub(crate) struct Joined {
+    /// It.
+    pub(crate) explored: Explored,
+    /// Whether the checkpoint could be written to the last. An error here must not cost the user the result.
+    pub(crate) saved: Result<(), Failure>,
+}
+
 /// Explores in parts.
-pub(crate) fn run(task: &Task<'_>, parts: &Parts) -> anyhow::Result<Explored> {
+pub(crate) fn run(task: &Task<'_>, parts: &Parts) -> anyhow::Result<Joined> {
     refuse_vague(task.setup, parts.shard)?;
     let explores = Explores {
         build: identity(task.gated),
@@ -65,20 +73,29 @@ pub(crate) fn explored_anew(joined: &Campaign) -> Option<&'static str> {
 }
 
 /// Does what is left of a campaign; of a joined one, mostly nothing is but to make schedules simple.
-pub(crate) fn finish(task: &Task<'_>, mut campaign: Campaign, parts: &Parts) -> anyhow::Result<Explored> {
+pub(crate) fn finish(task: &Task<'_>, mut campaign: Campaign, parts: &Parts) -> anyhow::Result<Joined> {
     let name = task.subject.name(task.gated.build).display().to_string();
     let process = task.subject.process(task.gated, task.arguments);
     let mut spinner = Spinner::new(&name);
-    let mut save = |campaign: &Campaign| match &parts.checkpoint {
-        Some(path) => wire::write_atomically(path, &file::to_bytes(campaign))
-            .map_err(|error| io::Error::new(error.kind(), format!("{}: cannot be written: {error}", path.display()))),
-        None => Ok(()),
+    let saved = RefCell::new(Ok(()));
+    let mut save = |campaign: &Campaign| {
+        let Some(path) = &parts.checkpoint else { return Ok(()) };
+        let result = wire::write_atomically(path, &file::to_bytes(campaign));
+        *saved.borrow_mut() = result.as_ref().map(|()| ()).map_err(|error| {
+            let what = format!("{}: cannot write: {error}", path.display());
+            Failure::usage(what, input::help_to_write(error))
+        });
+        result
     };
     let mut show = |progress| spinner.show(progress);
-    let explored = pool::run(&process, &mut campaign, parts.workers, task.limits, &mut show, &mut save)
-        .map_err(|error| Failure::usage(format!("{name}: {error}"), "`atomfix doctor` checks what the machine allows"))?;
+    let explored = pool::run(&process, &mut campaign, parts.workers, task.limits, &mut show, &mut save);
     spinner.clear();
-    exploration::judge(&name, explored)
+    let saved = saved.into_inner();
+    match (explored, saved) {
+        (Ok(explored), saved) => Ok(Joined { explored: exploration::judge(&name, explored)?, saved }),
+        (Err(_), Err(unsaved)) => Err(unsaved.into()),
+        (Err(error), Ok(())) => Err(Failure::usage(format!("{name}: {error}"), "`atomfix doctor` checks what the machine allows").into()),
+    }
 }
 
 /// What a shard could not know of the others.
@@ -110,7 +127,7 @@ fn identity(gated: &Gated) -> String {
 
 fn read(path: &Path) -> Result<Campaign, Failure> {
     let bytes =
-        fs::read(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display()), "`--checkpoint` writes such files"))?;
+        input::read(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display()), "`--checkpoint` writes such files"))?;
     file::from_bytes(&bytes).map_err(|error| unusable(path, &error))
 }
 

@@ -64,10 +64,8 @@ impl Project {
     pub(crate) fn open(program: &Path) -> Result<Self, Failure> {
         undo_swap(&Self::of(program))?;
         if !program.is_file() {
-            return Err(Failure::usage(
-                format!("{}: there is no such program", program.display()),
-                "name a program built with `atomfix cc`",
-            ));
+            let what = if program.exists() { "it is no program" } else { "there is no such program" };
+            return Err(Failure::usage(format!("{}: {what}", program.display()), "name a program built with `atomfix cc`"));
         }
         Ok(Self::of(program))
     }

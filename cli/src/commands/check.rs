@@ -21,8 +21,9 @@ use super::infer;
 use crate::exit::{Exit, Failure};
 use crate::exploration::{self, Concluded, Task};
 use crate::gated::Subject;
+use crate::input;
 use crate::kept;
-use crate::parts::{self, Parts};
+use crate::parts::{self, Joined, Parts};
 use crate::sources::Sources;
 use crate::wording::counted;
 
@@ -39,19 +40,19 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "K|none", default_value = "none", value_parser = preemptions)]
     preemptions: Preemptions,
     /// Stop after N executions
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_schedules: Option<u64>,
     /// Stop after this many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = input::seconds)]
     timeout: Option<Duration>,
     /// Stop at the first failure
     #[arg(long)]
     until_failure: bool,
     /// Count an execution as hung when it takes no step for this many seconds
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = input::seconds)]
     step_timeout: Duration,
     /// Cut an execution after this many steps
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
     max_steps: u64,
     /// Seed the samplers
     #[arg(long, value_name = "S", default_value_t = 0)]
@@ -131,7 +132,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(path) = &arguments.json {
         let text = serde_json::to_vec_pretty(&Report::new(results))?;
         wire::write_atomically(path, &text)
-            .map_err(|error| Failure::usage(format!("{}: cannot write: {error}", path.display()), "name a file in a writable folder"))?;
+            .map_err(|error| Failure::usage(format!("{}: cannot write: {error}", path.display()), input::help_to_write(&error)))?;
     }
     stored?;
     Ok(exit.into())
@@ -169,11 +170,12 @@ fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sou
     let task = Task { subject, gated: &gated, arguments: &arguments.arguments, setup: &setup, limits };
     // Better to hear of a folder that cannot be written before an hour of exploration.
     exploration::schedules(&task)?;
-    let explored = match in_parts(arguments, subject, build) {
+    let Joined { explored, saved } = match in_parts(arguments, subject, build) {
         Some(parts) => parts::run(&task, &parts)?,
-        None => exploration::run(&task)?,
+        None => Joined { explored: exploration::run(&task)?, saved: Ok(()) },
     };
     let mut concluded = exploration::conclude(&task, &explored, sources)?;
+    concluded.stored = concluded.stored.and(saved);
     if arguments.jobs.is_some() && parts::is_whole(arguments.strategy) {
         concluded.result.notes.push(format!("{} is not divided: one process explores", arguments.strategy));
     }
@@ -207,7 +209,7 @@ fn join(arguments: &Arguments, subject: &Subject, build: Build, sources: &Source
     let parts = Parts { workers: Workers(arguments.jobs.unwrap_or(1)), shard: WHOLE, checkpoint: None };
     let limits = Limits { whole: arguments.timeout, step: arguments.step_timeout };
     let task = Task { subject, gated: &gated, arguments: &program_arguments, setup: &explores.setup, limits };
-    let explored = parts::finish(&task, campaign, &parts)?;
+    let explored = parts::finish(&task, campaign, &parts)?.explored;
     let mut concluded = exploration::conclude(&task, &explored, sources)?;
     concluded.result.notes.extend(anew.map(str::to_owned));
     show(arguments, &concluded.result, &explored, sources);
@@ -275,7 +277,11 @@ fn show(arguments: &Arguments, result: &CheckResult, explored: &Explored, source
     for (failure, found) in result.failures.iter().zip(&explored.found.failures) {
         println!("  failure: {}: {}", failure.kind, failure.message);
         let thread = found.thread.map(|thread| format!(", thread {thread}")).unwrap_or_default();
-        println!("    at {}{thread}, in {} of {} schedules", failure.location, failure.count, result.schedules);
+        let count = match failure.count {
+            0 => "before more memory was found shared, and not since".to_owned(),
+            count => format!("in {count} of {} schedules", result.schedules),
+        };
+        println!("    at {}{thread}, {count}", failure.location);
         if let Some(critical) = exploration::certain(found, sources) {
             println!("    {critical}");
         }
@@ -307,11 +313,6 @@ fn preemptions(text: &str) -> Result<Preemptions, String> {
         return Ok(Preemptions::Unlimited);
     }
     text.parse().map(Preemptions::AtMost).map_err(|_| "neither a number nor `none`".to_owned())
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 fn driver(text: &str) -> Result<Driver, String> {

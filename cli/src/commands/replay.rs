@@ -1,7 +1,6 @@
 //! `atomfix replay`: runs one schedule again, and says whether it ends as it did.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -21,6 +20,7 @@ use crate::debugger;
 use crate::exit::{Exit, Failure};
 use crate::exploration::{self, Task};
 use crate::gated::Subject;
+use crate::input;
 use crate::sources::Sources;
 
 /// The command line of `replay`.
@@ -32,8 +32,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
     /// Count the execution as hung when it takes no step for this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
-    step_timeout: u64,
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = input::seconds)]
+    step_timeout: Duration,
     /// Then run it in gdb, up to the step after which the failure is certain, with the thread that takes it
     #[arg(long)]
     gdb: bool,
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let gated = subject.gated(schedule.variant)?;
     let program_arguments: Vec<OsString> = schedule.arguments.iter().map(OsString::from).collect();
     let setup = setup(&schedule, &arguments.schedule)?;
-    let limits = Limits { whole: None, step: Duration::from_secs(arguments.step_timeout) };
+    let limits = Limits { whole: None, step: arguments.step_timeout };
     let task = Task { subject: &subject, gated: &gated, arguments: &program_arguments, setup: &setup, limits };
     let explored = exploration::run(&task)?;
     print!("{}", timeline(&schedule, |site| sources.position(site).map(str::to_owned), |site| sources.variable(site).map(str::to_owned)));
@@ -64,8 +64,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 fn read(path: &Path) -> Result<Schedule, Failure> {
-    let text = fs::read_to_string(path)
+    let bytes = input::read(path)
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display()), "`atomfix check` stores schedules of failures"))?;
+    let text = String::from_utf8(bytes).map_err(|_| damaged(path, "not a schedule of atomfix: it is no text"))?;
     schedule::parse(&text).map_err(|error| damaged(path, &error.to_string()))
 }
 

@@ -402,11 +402,42 @@ fn a_budget_that_runs_out_is_told() {
 
 #[test]
 fn wrong_options_are_refused() {
-    let (sandbox, _) = checked();
-    for wrong in [["--strategy", "fast"], ["--preemptions", "many"], ["--driver", "horse"], ["--timeout", "soon"]] {
+    let (sandbox, schedule) = checked();
+    for wrong in [
+        ["--strategy", "fast"],
+        ["--preemptions", "many"],
+        ["--driver", "horse"],
+        ["--timeout", "soon"],
+        ["--timeout", "0"],
+        ["--step-timeout", "0"],
+        ["--max-steps", "0"],
+        ["--max-schedules", "0"],
+        ["--checkpoint", "/dev/zero"],
+        ["--merge", "/dev/zero"],
+        ["--checkpoint", "no such folder/file"],
+    ] {
         let said = sandbox.atomfix(&["check", "./app", wrong[0], wrong[1]]);
         assert_eq!(said.code, 2, "{wrong:?}: {}{}", said.out, said.err);
+        assert!(said.err.contains(wrong[1]), "{wrong:?}: {}", said.err);
+        assert!(said.err.contains("help"), "{wrong:?}: {}", said.err);
     }
+    let said = sandbox.atomfix(&["replay", &schedule, "--step-timeout", "0"]);
+    assert_eq!(said.code, 2, "{}{}", said.out, said.err);
+    refused(&sandbox.atomfix(&["replay", "/dev/zero"]), "/dev/zero: it is a device, not a file");
+    refused(&sandbox.atomfix(&["replay", "app"]), "app: not a schedule of atomfix: it is no text");
+    refused(&sandbox.atomfix(&["check", "/"]), "/: it is no program");
+}
+
+/// Most of its time is spent where the engine says what the assembly is, not in the program's own code.
+#[test]
+fn a_loop_of_assembly_that_nobody_ends_is_cut() {
+    let source = "static int locked; int *l = &locked, v; do { v = 1; __asm__ volatile(\"lock; xchgl %0, (%1)\" : \"+r\"(v) : \"r\"(l + v - 1) : \"memory\"); } while (v);";
+    let sandbox = Sandbox::new();
+    sandbox.compile("app.c", &assembly(source, "1"), &[]);
+    let said = sandbox.atomfix(&["check", "./app", "--max-schedules", "2", "--step-timeout", "0.5"]);
+    assert_eq!(said.code, 1, "{}{}", said.out, said.err);
+    assert!(said.out.contains("failure: step-limit: the program neither ended nor reached a scheduling point"), "{}", said.out);
+    assert!(!said.out.contains("ended early"), "{}", said.out);
 }
 
 #[test]

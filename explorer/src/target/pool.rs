@@ -23,7 +23,8 @@ const SAVE: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workers(pub u32);
 
-/// Does all parts of a campaign that are left. `show` is called now and then; so is `save`, and once at the end.
+/// Does all parts of a campaign that are left. `show` is called now and then; so is `save`, and once at the beginning and at the end. When it
+/// fails at the beginning nothing is explored; later, what was found is worth more.
 pub fn run(
     program: &Program,
     campaign: &mut Campaign,
@@ -32,6 +33,7 @@ pub fn run(
     show: &mut dyn FnMut(Progress),
     save: &mut dyn FnMut(&Campaign) -> io::Result<()>,
 ) -> io::Result<Explored> {
+    save(campaign)?;
     let begin = Instant::now();
     let mut running: Vec<(PartId, Watched)> = Vec::new();
     let mut pause = Pause::default();
@@ -75,13 +77,14 @@ pub fn run(
         // Saving takes longer the more is done: a small share of the time.
         if saved.elapsed() > SAVE.max(saving * 20) {
             let begin = Instant::now();
-            save(campaign)?;
+            // Whoever saves knows.
+            let _ = save(campaign);
             (saved, saving) = (Instant::now(), begin.elapsed());
         }
         pause.rest(running.iter().map(|(_, watched)| watched));
     }
     drop(running);
-    save(campaign)?;
+    let _ = save(campaign);
     let mut total = campaign.total();
     total.timed_out = !campaign.is_over() && limits.whole.is_some_and(|whole| begin.elapsed() >= whole);
     total.time = begin.elapsed();

@@ -32,6 +32,8 @@ pub enum Ending {
     NeverBegan(ExitStatus),
     /// It died while it explored.
     Died(ExitStatus),
+    /// Nothing moved, and the execution alone could not be ended: it was killed.
+    Stuck,
     /// The engine found itself to be wrong.
     Broken(String),
 }
@@ -129,13 +131,14 @@ pub struct Watched {
     /// When the execution was asked to end, and how much had been done then.
     asked: Option<(u64, Instant)>,
     timed_out: bool,
+    killed: bool,
 }
 
 impl Watched {
     /// Starts a program under the engine.
     pub fn start(program: &Program, setup: &Setup, limits: Limits) -> io::Result<Self> {
         let (target, begin) = (start(program, setup)?, Instant::now());
-        Ok(Self { target, limits, begin, moved: (0, begin), asked: None, timed_out: false })
+        Ok(Self { target, limits, begin, moved: (0, begin), asked: None, timed_out: false, killed: false })
     }
 
     /// What is done so far.
@@ -148,7 +151,11 @@ impl Watched {
     /// Sees to it that it moves, and ends in time. What came of it, when it has ended.
     pub fn look(&mut self) -> io::Result<Option<Explored>> {
         if let Some(status) = self.target.child.try_wait()? {
-            return conclude(&self.target, status, self.begin.elapsed(), self.timed_out).map(Some);
+            let mut explored = conclude(&self.target, status, self.begin.elapsed(), self.timed_out)?;
+            if self.killed && matches!(explored.ending, Ending::Died(_)) {
+                explored.ending = Ending::Stuck;
+            }
+            return Ok(Some(explored));
         }
         let target = &mut self.target;
         let moved = target.word(Word::Steps).wrapping_add(target.word(Word::Executions));
@@ -161,6 +168,7 @@ impl Watched {
                     self.asked = Some((moved, Instant::now()));
                 }
                 Some((_, when)) if end_execution(target, when.elapsed(), self.limits.step)? => {
+                    self.killed = child(target).is_none();
                     self.asked = None;
                     self.moved.1 = Instant::now();
                 }

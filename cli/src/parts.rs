@@ -81,10 +81,10 @@ pub(crate) fn finish(task: &Task<'_>, mut campaign: Campaign, parts: &Parts) -> 
     let mut save = |campaign: &Campaign| {
         let Some(path) = &parts.checkpoint else { return Ok(()) };
         let result = wire::write_atomically(path, &file::to_bytes(campaign));
-        *saved.borrow_mut() = result.as_ref().map(|()| ()).map_err(|error| {
-            let what = format!("{}: cannot write: {error}", path.display());
-            Failure::usage(what, input::help_to_write(error))
-        });
+        *saved.borrow_mut() = match &result {
+            Ok(()) => Ok(()),
+            Err(error) => Err(Failure::usage(format!("{}: cannot write: {error}", path.display()), input::help_to_write(error))),
+        };
         result
     };
     let mut show = |progress| spinner.show(progress);

@@ -264,7 +264,7 @@ fn is_handed_over(facts: &Facts<'_>, variable: VariableId, accesses: &BTreeSet<S
 
 /// The nodes between a pair's ends, or why no lock may be held over them. Where some ways between the ends may wait, the region is split:
 /// the lock is given up as soon as such a way is taken, and what may wait there is named.
-fn region(facts: &Facts<'_>, (variable, function, head, tail): Place) -> Result<(Set<NodeId>, Option<String>), String> {
+pub(crate) fn region(facts: &Facts<'_>, (variable, function, head, tail): Place) -> Result<(Set<NodeId>, Option<String>), String> {
     let flow = &facts.flows[function.index()];
     let mut barred = facts.accesses.must(function, variable);
     barred.remove(head);

@@ -14,7 +14,7 @@ use model::ids::{FunctionId, NodeId, SiteKey};
 use model::pair::Atomicity;
 use model::profile::{PairEvidence, PairKey};
 
-use crate::admit::{Admission, AdmittedPair, Facts};
+use crate::admit::{Admission, AdmittedPair, Facts, region};
 use crate::correlate::Correlated;
 
 /// The observed pairs of a set that are to be admitted or not.
@@ -52,8 +52,13 @@ pub fn gather(facts: &Facts<'_>, admission: &mut Admission) {
         let loose = interleaved(facts, correlated);
         for pair in &mut admission.pairs {
             let is_loose = loose.contains(&(pair.function, pair.head)) || loose.contains(&(pair.function, pair.tail));
-            if correlated.members.contains(&pair.variable) && !is_loose {
-                pair.variable = correlated.variable;
+            if !correlated.members.contains(&pair.variable) || is_loose {
+                continue;
+            }
+            // No access certainly is one to the whole set, so none cuts off a way between the ends that it would cut off for its variable
+            // alone. Where the pair cannot be kept on all these ways, it stays its variable's.
+            if let Ok((interior, except)) = region(facts, (correlated.variable, pair.function, pair.head, pair.tail)) {
+                (pair.variable, pair.interior, pair.except) = (correlated.variable, interior, except);
             }
         }
     }

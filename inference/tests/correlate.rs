@@ -121,6 +121,18 @@ fn one_lock_keeps_the_pairs_of_a_set_and_those_of_its_variables() {
 }
 
 #[test]
+fn a_pair_that_comes_to_a_set_is_kept_also_on_ways_over_other_accesses_to_its_variable() {
+    // As libuv's `n = 4; if (set) n = wanted; if (n == 0) …`: the write at 5 ends the pair for x alone, and does not for the set.
+    let text = TWICE.replace("2: read y -> 3", "2: read y -> 5 3\n 5: write x -> 3");
+    let case = watched(&text, &[(1, 2, Atomicity::Exclusive)]);
+    let plan = infer_checked(&case).plan;
+    assert_eq!(plan.locks.iter().map(|lock| (lock.variable.as_str(), lock.pairs.len())).collect::<Vec<_>>(), [("{x, y}", 2)]);
+    assert!(plan.locks.iter().all(|lock| lock.enabled));
+    let released: Vec<_> = operations(&case, &plan).into_iter().filter(|line| line.starts_with("f") && line.contains("release")).collect();
+    assert_eq!(released, ["f 3->4: {x, y} release 1"]);
+}
+
+#[test]
 fn a_pair_of_one_variable_keeps_its_own_lock_where_the_set_was_interleaved() {
     let case = watched(TWICE, &[(1, 2, Atomicity::Exclusive), (2, 3, Atomicity::None)]);
     let plan = infer_checked(&case).plan;

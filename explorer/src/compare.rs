@@ -71,6 +71,30 @@ fn quoted(text: &str) -> String {
     if text.is_empty() { "no output".into() } else { format!("{:?}", text.trim_end()) }
 }
 
+/// So many outcomes are shown of each build; a program that prints which thread did what may have thousands.
+const SHOWN: usize = 8;
+
+/// What outcomes are called in the table, those that begin alike as one.
+fn beginnings<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Vec<String> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut order: Vec<&str> = Vec::new();
+    for outcome in outcomes {
+        let count = counts.entry(&outcome.text).or_insert(0);
+        if *count == 0 {
+            order.push(&outcome.text);
+        }
+        *count += 1;
+    }
+    let name = |text: &&str| match counts[text] {
+        1 => format!("  {}", quoted(text)),
+        count => format!("  {count} that begin {}", quoted(text)),
+    };
+    let mut names: Vec<String> = order.iter().take(SHOWN).map(name).collect();
+    let more: u64 = order.iter().skip(SHOWN).map(|text| counts[text]).sum();
+    names.extend((more > 0).then(|| format!("  and {more} more (--json has all)")));
+    names
+}
+
 /// What to say of something that a build does not show: the first when all its schedules were explored, else the second.
 fn absent(from: &CheckResult, words: [&'static str; 2]) -> &'static str {
     words[usize::from(!from.complete)]
@@ -100,15 +124,11 @@ pub fn table(before: &CheckResult, after: &CheckResult) -> String {
     if !before.outcomes.is_empty() || !after.outcomes.is_empty() {
         let count = |result: &CheckResult| result.outcomes.len().to_string();
         rows.push(["outcomes".into(), count(before), count(after), String::new()]);
-        let mut one = |outcome: &Outcome, kept: [&str; 2], fate: &str| {
-            rows.push([format!("  {}", quoted(&outcome.text)), kept[0].into(), kept[1].into(), fate.into()]);
+        let mut side = |names: Vec<String>, kept: [&str; 2], fate: &str| {
+            rows.extend(names.into_iter().map(|name| [name, kept[0].into(), kept[1].into(), fate.into()]));
         };
-        for outcome in missing(before, after) {
-            one(outcome, ["seen", "none"], absent(after, ["lost", "not found"]));
-        }
-        for outcome in missing(after, before) {
-            one(outcome, ["none", "seen"], new);
-        }
+        side(beginnings(missing(before, after)), ["seen", "none"], absent(after, ["lost", "not found"]));
+        side(beginnings(missing(after, before)), ["none", "seen"], new);
     }
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let (first, second, third) = (width(0), width(1), width(2));
@@ -182,6 +202,25 @@ failures                 2                    2
         assert!(fate(&result(Build::Original, &failing), &part(&[])).ends_with("  not found"));
         assert!(fate(&part(&[]), &result(Build::Hardened, &failing)).ends_with("  NEW, or not found before"));
         assert!(fate(&part(&failing), &result(Build::Hardened, &[])).ends_with("  gone"));
+    }
+
+    #[test]
+    fn outcomes_that_begin_alike_are_one_line_and_of_many_only_some_are_shown() {
+        let outcome = |(identity, text): (u64, String)| Outcome { identity, count: 1, text };
+        let with = |outcomes: Vec<(u64, String)>| CheckResult {
+            outcomes: outcomes.into_iter().map(outcome).collect(),
+            ..result(Build::Original, &[])
+        };
+        let before = with((0..900).map(|n| (n, "begun".into())).chain([(900, "x".into())]).collect());
+        let after = with((1000..1020).map(|n| (n, format!("{n}"))).collect());
+        let table = table(&before, &after);
+        let of = |fate: &str| table.lines().filter(|line| line.ends_with(fate)).map(|line| line.trim().to_string()).collect::<Vec<_>>();
+        let columns = |line: &str| line.split("  ").map(str::trim).filter(|word| !word.is_empty()).map(String::from).collect::<Vec<_>>();
+        let lost: Vec<_> = of("lost").iter().map(|line| columns(line)).collect();
+        assert_eq!(lost, [["900 that begin \"begun\"", "seen", "none", "lost"], ["\"x\"", "seen", "none", "lost"]]);
+        let new = of("NEW");
+        assert_eq!(new.len(), SHOWN + 1);
+        assert_eq!(columns(&new[SHOWN]), ["and 12 more (--json has all)", "none", "seen", "NEW"]);
     }
 
     #[test]

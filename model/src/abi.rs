@@ -134,6 +134,8 @@ pub const LOCK_NAMES: &str = "__atomfix_lock_names";
 
 /// Environment: where a recording process puts its recording (a folder), and how (`seed=..:delay=..`).
 pub const ENV_RECORD: &str = "ATOMFIX_RECORD";
+/// What ends the path of a file that says the same to a program with no such environment: behind the program's own path.
+pub const RECORD_BESIDE: &str = ".atomfix/swap.record";
 /// Environment: the options of the production runtime, `key=value` joined by `:`.
 pub const ENV_OPTIONS: &str = "ATOMFIX_OPTIONS";
 /// Environment: the file descriptor of the page that exploration is controlled through.

@@ -5,12 +5,17 @@
 //! between leaves at most a journal, which the next command undoes (`recover`). The instrumented program gets the original's
 //! time of change, so `make` does not build it anew.
 //!
+//! `swap.record` says where to record and how, for processes that somebody starts with an environment of his own (`model::abi::RECORD_BESIDE`).
+//!
 //! `swap.journal` is text: `atomfix swap 1`, then the hash of the instrumented program.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use model::abi::RECORD_BESIDE;
 use model::ids::fnv1a_from;
 use model::wire::write_atomically;
 use rustix::fs::{FlockOperation, flock};
@@ -41,6 +46,7 @@ struct Names {
     program: PathBuf,
     journal: PathBuf,
     original: PathBuf,
+    setting: PathBuf,
     lock: PathBuf,
 }
 
@@ -52,6 +58,7 @@ impl Names {
             program: program.to_owned(),
             journal: folder.join("swap.journal"),
             original: folder.join("original"),
+            setting: folder.join(RECORD_BESIDE.rsplit('/').next().unwrap_or_default()),
             lock: folder.join("swap.lock"),
         }
     }
@@ -67,8 +74,8 @@ impl Names {
     }
 }
 
-/// Puts `instrumented` in the place of `program`, whose folder is `folder`.
-pub fn swap(program: &Path, instrumented: &Path, folder: &Path) -> Result<Swap, ProfileError> {
+/// Puts `instrumented` in the place of `program`, whose folder is `folder`, and says there how it is to record (`perturb::record_setting`).
+pub fn swap(program: &Path, instrumented: &Path, folder: &Path, setting: &OsStr) -> Result<Swap, ProfileError> {
     let names = Names::of(program, folder);
     let lock = names.lock()?;
     undo(&names)?;
@@ -77,6 +84,7 @@ pub fn swap(program: &Path, instrumented: &Path, folder: &Path) -> Result<Swap, 
     let journal = format!("{FIRST_LINE}\n{hash:016x}\n");
     let placed = write_atomically(&names.journal, journal.as_bytes())
         .map_err(ProfileError::write(&names.journal))
+        .and_then(|()| write_atomically(&names.setting, setting.as_bytes()).map_err(ProfileError::write(&names.setting)))
         .and_then(|()| place(instrumented, program).map_err(ProfileError::write(program)));
     if let Err(error) = placed {
         undo(&names)?;
@@ -126,6 +134,7 @@ fn undo(names: &Names) -> Result<Recovery, ProfileError> {
         fs::rename(&names.original, &names.program).map_err(ProfileError::write(&names.program))?;
     }
     remove(&names.original)?;
+    remove(&names.setting)?;
     remove(&names.journal)?;
     Ok(recovery)
 }
@@ -224,7 +233,7 @@ mod tests {
     fn the_original_comes_back_as_it_was() {
         let f = fixture();
         let before = fs::metadata(&f.program).expect("it is there");
-        let swap = swap(&f.program, &f.instrumented, &f.project).expect("swapped");
+        let swap = swap(&f.program, &f.instrumented, &f.project, OsStr::new("/folder:seed=1")).expect("swapped");
         let during = fs::metadata(&f.program).expect("it is there");
         assert_eq!(
             (content(&f.program), during.mode(), during.modified().ok()),
@@ -254,7 +263,7 @@ mod tests {
             }
             recover(&f.program, &f.project).expect("recovered");
             assert_eq!(content(&f.program), "original", "after {steps} steps");
-            let again = swap(&f.program, &f.instrumented, &f.project).expect("swapped").undo();
+            let again = swap(&f.program, &f.instrumented, &f.project, OsStr::new("/folder:seed=1")).expect("swapped").undo();
             assert_eq!(again.expect("undone"), Recovery::Undone);
             assert_eq!((content(&f.program), left(&f.project)), ("original".into(), vec![]), "after {steps} steps");
         }
@@ -263,7 +272,7 @@ mod tests {
     #[test]
     fn a_program_built_anew_in_the_meantime_stays() {
         let f = fixture();
-        let swap = swap(&f.program, &f.instrumented, &f.project).expect("swapped");
+        let swap = swap(&f.program, &f.instrumented, &f.project, OsStr::new("/folder:seed=1")).expect("swapped");
         fs::remove_file(&f.program).expect("removed");
         fs::write(&f.program, "newer").expect("written");
         assert_eq!(swap.undo().expect("undone"), Recovery::Replaced);
@@ -273,7 +282,7 @@ mod tests {
     #[test]
     fn nobody_undoes_a_swap_that_is_in_effect() {
         let f = fixture();
-        let swap = swap(&f.program, &f.instrumented, &f.project).expect("swapped");
+        let swap = swap(&f.program, &f.instrumented, &f.project, OsStr::new("/folder:seed=1")).expect("swapped");
         let error = recover(&f.program, &f.project).expect_err("in effect").to_string();
         assert!(error.ends_with("another atomfix has the instrumented program in its place right now"), "{error}");
         assert_eq!(content(&f.program), "instrumented");

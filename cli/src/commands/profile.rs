@@ -242,7 +242,8 @@ fn run_once(task: &Task<'_>, seed: Seed, watching: Watching) -> Result<Finished,
     };
     (execution.program, execution.arguments, execution.output) = (Path::new(command), arguments, Output::Pass);
     execution.statuses = Statuses::Judged;
-    let swapped = swap::swap(&task.project.program, task.program, &task.project.folder).map_err(failure)?;
+    let [(_, setting)] = &environment;
+    let swapped = swap::swap(&task.project.program, task.program, &task.project.folder, setting).map_err(failure)?;
     let finished = execute(&execution);
     if swapped.undo().map_err(failure)? == swap::Recovery::Replaced {
         eprintln!("atomfix: {} was built anew while the command ran; the new one stays", task.project.name());

@@ -15,6 +15,14 @@ fn all_processes_of_a_passing_suite_are_merged_also_servers_that_were_signaled()
 }
 
 #[test]
+fn a_suite_that_starts_the_program_with_an_empty_environment_is_recorded_too() {
+    let sandbox = Sandbox::new();
+    sandbox.atomfix(&["profile", "./app", "--swap", "--", "sh", "-c", "cd /; env -i $OLDPWD/app; env -i $OLDPWD/app fork"]).good();
+    assert_eq!(sandbox.profile().runs.len(), 3);
+    sandbox.check_original();
+}
+
+#[test]
 fn nothing_of_a_failing_suite_is_merged() {
     let sandbox = Sandbox::new();
     sandbox.atomfix(&["profile", "./app", "--swap", "--", "sh", "-c", "./app; exit 4"]).refused("no run passed");

@@ -6,7 +6,7 @@ use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use model::abi::ENV_RECORD;
+use model::abi::{ENV_RECORD, RECORD_BESIDE};
 use model::ids::SiteKey;
 
 use crate::change::Effect;
@@ -47,7 +47,7 @@ static STATE: AtomicU32 = AtomicU32::new(0);
 const RECORDING: u32 = 1;
 const OFF_STATE: u32 = 2;
 
-/// Where recordings go and how: what the environment says.
+/// Where recordings go and how: what the environment says, or a file beside the program.
 #[derive(Debug)]
 struct Settings {
     folder: [u8; PATH],
@@ -209,9 +209,9 @@ fn begin() -> Option<&'static Recorder> {
 fn make() -> Option<&'static Recorder> {
     let settings = settings()?;
     let (executable, slide) = executable()?;
-    let (path, identity) = new_recording(&settings, slide);
+    let (path, identity) = new_recording(settings, slide);
     let mapping = Mapping::create(CStr::from_bytes_until_nul(&path).ok()?, identity)?;
-    let recorder = Recorder::new(mapping, executable, slide, &PACE, watch(&settings))?;
+    let recorder = Recorder::new(mapping, executable, slide, &PACE, watch(settings))?;
     let place = sys::pages(size_of::<Recorder>())?.cast::<Recorder>();
     // SAFETY: fresh pages of that size.
     unsafe { place.write(recorder) };
@@ -240,8 +240,33 @@ fn watch(settings: &Settings) -> Option<Watch> {
     CStr::from_bytes_until_nul(&path).ok().filter(|_| settings.sets).and_then(sys::file).and_then(Watch::new)
 }
 
+/// Those of the process, as they were when it began: programs may change their environment, and fork.
+static SETTINGS: Once<Settings> = Once::new();
+
+fn settings() -> Option<&'static Settings> {
+    if SETTINGS.get().is_none() {
+        let place = sys::pages(size_of::<Settings>())?.cast::<Settings>();
+        let settings = from_environment().or_else(from_beside)?;
+        // SAFETY: fresh pages of that size.
+        unsafe { place.write(settings) };
+        // SAFETY: just written, never unmapped.
+        SETTINGS.set_if_absent(unsafe { place.as_ref() });
+    }
+    SETTINGS.get()
+}
+
+/// The same in a file that waits beside the program's own while a test suite runs: some suites start programs with an empty environment.
+fn from_beside() -> Option<Settings> {
+    let mut path = [0_u8; PATH + 32];
+    let (link, into) = (c"/proc/self/exe".as_ptr().expose_provenance(), path.as_mut_ptr().expose_provenance());
+    // SAFETY: a C string, and a buffer of that length.
+    let length = usize::try_from(unsafe { sys::call(libc::SYS_readlink, [link, into, PATH, 0, 0, 0]) }).ok()?;
+    path[length..].iter_mut().zip(RECORD_BESIDE.bytes()).for_each(|(to, from)| *to = from);
+    CStr::from_bytes_until_nul(&path).ok().and_then(sys::file).and_then(parse)
+}
+
 /// `folder:key=value:…`, from the environment.
-fn settings() -> Option<Settings> {
+fn from_environment() -> Option<Settings> {
     let mut name = [0_u8; 32];
     name.iter_mut().zip(ENV_RECORD.bytes()).for_each(|(to, from)| *to = from);
     // SAFETY: a C string.
@@ -378,7 +403,7 @@ extern "C" fn forked() {
         (thread.pending, thread.pending_instance, thread.pending_store) = (None, None, None);
         recorder.after_fork(thread, || {
             let Some((settings, (_, slide))) = settings().zip(executable()) else { return false };
-            let (path, identity) = new_recording(&settings, slide);
+            let (path, identity) = new_recording(settings, slide);
             CStr::from_bytes_until_nul(&path).is_ok_and(|path| recorder.mapping.replace(path, identity))
         })
     });

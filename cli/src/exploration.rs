@@ -202,7 +202,9 @@ fn notes(explored: &Explored, task: &Task<'_>, sources: &Sources<'_>) -> Vec<Str
         notes
             .push("the exploration ended early: nothing moved, and the execution alone could not be ended; `--driver fork` can".to_owned());
     }
-    let hung = explored.found.failures.iter().any(|found| found.kind == FailureKind::StepLimit && !found.message.contains("steps"));
+    // The other limits name what there was too much of.
+    let is_hung = |message: &str| !["steps", "threads"].iter().any(|limited| message.contains(limited));
+    let hung = explored.found.failures.iter().any(|found| found.kind == FailureKind::StepLimit && is_hung(&found.message));
     if hung {
         notes.push("what takes longer without a step than `--step-timeout` counts as hung".to_owned());
     }

@@ -13,6 +13,7 @@ use model::report::Build;
 use passes::Hooks;
 use passes::capture::Capture;
 
+use crate::captured::captured;
 use crate::exit::Failure;
 use crate::project::{self, Project};
 use crate::runtime::Runtime;
@@ -45,7 +46,7 @@ impl Subject {
     /// Opens a program that was built or hardened by atomfix.
     pub(crate) fn open(program: &Path) -> Result<Self, Failure> {
         let named = Project::open(program)?;
-        let capture = passes::capture::open(program).map_err(Failure::from)?;
+        let capture = captured(program)?;
         let (project, plan) = match &capture.record.hardened {
             None => (named, None),
             Some(hardened) => {

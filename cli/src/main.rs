@@ -3,6 +3,7 @@
 //! Called as `atomfix-cc` or `atomfix-c++` (symbolic links) it is the compiler driver.
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
+mod captured;
 mod certificate;
 mod commands;
 mod correlation;

@@ -118,7 +118,13 @@ pub fn table(before: &CheckResult, after: &CheckResult) -> String {
             Fate::Left => "left",
             Fate::New => new,
         };
-        let count = |count: Option<u64>| count.map_or("none".to_string(), |count| format!("in {count} schedules"));
+        let count = |count: Option<u64>| match count {
+            None => "none".to_string(),
+            // Seen in a pass that was given up, since it found more memory that threads share.
+            Some(0) => "seen".to_string(),
+            Some(1) => "in 1 schedule".to_string(),
+            Some(count) => format!("in {count} schedules"),
+        };
         rows.push([format!("  {} at {}", class.kind, class.location), count(class.before), count(class.after), fate.to_string()]);
     }
     if !before.outcomes.is_empty() || !after.outcomes.is_empty() {
@@ -187,8 +193,8 @@ covered                  up to 2 preemptions  up to 2 preemptions
 seconds                  0.50                 0.50
 failures                 2                    2
   assert at app.c:31     in 7 schedules          none                 gone
-  signal at app.c:9      in 1 schedules          in 2 schedules          left
-  deadlock-lock at app.c:3  none              in 1 schedules          NEW
+  signal at app.c:9      in 1 schedule          in 2 schedules          left
+  deadlock-lock at app.c:3  none              in 1 schedule          NEW
 ";
         let normalize = |text: &str| text.lines().map(|line| line.split_whitespace().map(String::from).collect()).collect::<Vec<Vec<_>>>();
         assert_eq!(normalize(&table(&before, &after)), normalize(expected));

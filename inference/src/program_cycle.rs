@@ -10,6 +10,7 @@ use model::program::Program;
 
 use crate::order::{Edge, LockKey, OrderGraph, Witness};
 use crate::program_lock::{ProgramLockId, ProgramLocks};
+use crate::variable::source_name;
 
 /// Places that are told of one cycle, at most.
 const SHOWN: usize = 6;
@@ -61,7 +62,8 @@ impl ProgramCycle {
     /// What a user must know.
     #[must_use]
     pub fn finding(&self, names: &ProgramLocks, source: &Program) -> String {
-        let name = |lock: ProgramLockId| source.name_of(names.name(lock));
+        let sites = source.sites();
+        let name = |lock: ProgramLockId| source_name(source, &sites, names.name(lock));
         let all: Vec<String> = self.locks.iter().map(|&lock| name(lock)).collect();
         let mut text = format!(
             "the program takes {} of its own locks in more than one order, as far as their classes tell: {}; left as they are",

@@ -210,13 +210,15 @@ fn named(variable: &Variable, name: impl Fn(&Place) -> String) -> String {
     }
 }
 
-/// A bare pointer is called by where it is used first.
-fn source_name(program: &Program, sites: &BTreeMap<SiteKey, (FunctionId, NodeId)>, place: &Place) -> String {
+/// A bare pointer is called by where it is used first: by its function, where the source says no line (code that the compiler made).
+pub(crate) fn source_name(program: &Program, sites: &BTreeMap<SiteKey, (FunctionId, NodeId)>, place: &Place) -> String {
     let Place::Pointer { site } = place else { return program.name_of(place) };
-    let used = sites.get(site).map(|&(function, node)| &program.function(function).node(node).source);
-    used.and_then(|source| source.0.first())
-        .filter(|at| at.line > 0)
-        .map_or_else(|| place.to_string(), |at| format!("*{}:{}:{}", at.file.rsplit('/').next().unwrap_or_default(), at.line, at.column))
+    let Some(&(function, node)) = sites.get(site) else { return place.to_string() };
+    let body = program.function(function);
+    match body.node(node).source.0.first().filter(|at| at.line > 0) {
+        Some(at) => format!("*{}:{}:{}", at.file.rsplit('/').next().unwrap_or_default(), at.line, at.column),
+        None => format!("*{}", body.name),
+    }
 }
 
 /// A name that no other place has: two pointers may be used at one position of the source, as inlined code is.

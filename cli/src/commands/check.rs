@@ -18,6 +18,7 @@ use model::report::{Build, CheckResult, Estimate, Report};
 use model::wire;
 
 use super::infer;
+use crate::captured::refuse_unwritable;
 use crate::exit::{Exit, Failure};
 use crate::exploration::{self, Concluded, Task};
 use crate::gated::Subject;
@@ -104,6 +105,7 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let subject = Subject::open(&arguments.program)?;
+    [&arguments.json, &arguments.checkpoint].into_iter().flatten().try_for_each(|path| refuse_unwritable(path))?;
     let other = arguments.against.as_deref().map(Subject::open).transpose()?;
     let mut builds = Vec::new();
     match &other {

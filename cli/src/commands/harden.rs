@@ -9,6 +9,7 @@ use model::plan::Plan;
 use passes::capture::{Capture, Hardened};
 
 use super::infer;
+use crate::captured::{captured, refuse_to_overwrite};
 use crate::certificate;
 use crate::exit::{Exit, Failure};
 use crate::extracted::extracted;
@@ -36,7 +37,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let project = Project::open(&arguments.program)?;
     refuse_to_overwrite_the_original(arguments)?;
-    let capture = passes::capture::open(&arguments.program).map_err(Failure::from)?;
+    refuse_to_overwrite(&arguments.output)?;
+    let capture = captured(&arguments.program)?;
     let (plan, certificate) = plan(&project, &capture, arguments)?;
     let hash = certificate::hash(&certificate);
     let hardened = Hardened {

@@ -14,6 +14,7 @@ use model::site::Position;
 use passes::capture::Capture;
 use rayon::prelude::*;
 
+use crate::captured::captured;
 use crate::certificate;
 use crate::correlation;
 use crate::exit::{Exit, Failure};
@@ -105,7 +106,7 @@ impl Choices {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let project = Project::open(&arguments.program)?;
-    let capture = passes::capture::open(&arguments.program).map_err(Failure::from)?;
+    let capture = captured(&arguments.program)?;
     let program = arguments.choices.extract(&project, &capture)?;
     let mut inferred = infer(&project, &capture, &program, &arguments.choices.config())?;
     arguments.choices.complete(&mut inferred.plan);

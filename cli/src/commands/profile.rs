@@ -25,6 +25,7 @@ use profiler::signals::Interrupt;
 use profiler::swap;
 use profiler::symbols::Symbols;
 
+use crate::captured::captured;
 use crate::correlation::{self, Steps};
 use crate::exit::{Exit, Failure};
 use crate::extracted::extracted;
@@ -91,7 +92,7 @@ struct Task<'a> {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let expected = arguments.expect.as_deref().map(read_expected).transpose()?;
     let project = Project::open(&arguments.program)?;
-    let capture = passes::capture::open(&arguments.program).map_err(Failure::from)?;
+    let capture = captured(&arguments.program)?;
     refuse_hardened(&project, &capture)?;
     let program = extracted(&project, &capture)?;
     let mut profile = known_profile(&project, &program)?;

@@ -80,6 +80,14 @@ fn what_is_missing_is_named() {
         ("exec \"$ATOMFIX\" harden ./nothing -o app.hard", "there is no such program"),
         ("exec \"$ATOMFIX\" harden ./app -o nowhere/app.hard", "nowhere/app.hard: cannot write"),
         ("exec \"$ATOMFIX\" harden ./app -o app", "the output would overwrite the program itself"),
+        ("cp app other; exec \"$ATOMFIX\" harden ./app -o other", "other: is there already, and is no hardened program"),
+        ("echo text > notes; exec \"$ATOMFIX\" harden ./app -o notes", "notes: is there already, and is no hardened program"),
+        ("exec \"$ATOMFIX\" harden ./app -o .", ".: cannot write: it is a folder"),
+        ("exec \"$ATOMFIX\" check ./app --json nowhere/a.json", "nowhere/a.json: cannot write: there is no folder nowhere"),
+        (
+            "echo 'int main(void) {}' > s.c; \"$ATOMFIX\" cc -static s.c -o fixed; exec \"$ATOMFIX\" profile ./fixed",
+            "fixed: a static executable",
+        ),
         ("ln -s app other; exec \"$ATOMFIX\" harden ./app -o other", "the output would overwrite the program itself"),
     ] {
         let sandbox = Sandbox::new();
@@ -107,11 +115,12 @@ fn a_full_disk_leaves_everything_as_it_was() {
     // objects and short of the program.
     for blocks in [0, 1, 64, 256] {
         let sandbox = Sandbox::new();
-        fs::write(sandbox.path("app.hard"), "of yesterday").expect("a file");
+        assert_eq!(sandbox.shell("exec \"$ATOMFIX\" harden ./app -o app.hard").code, 0);
+        let before = fs::read(sandbox.path("app.hard")).expect("the old one");
         let said = sandbox.shell(&format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$ATOMFIX\" harden ./app -o app.hard"));
         assert!([2, 3].contains(&said.code), "{blocks}: {}{}", said.out, said.err);
         assert!(said.err.contains("help: "), "{blocks}: {}", said.err);
-        assert_eq!(fs::read(sandbox.path("app.hard")).expect("the old one"), b"of yesterday", "{blocks}");
+        assert!(fs::read(sandbox.path("app.hard")).expect("the old one") == before, "{blocks}: the old one is gone");
         sandbox.check_untouched(&["app.hard"]);
     }
 }

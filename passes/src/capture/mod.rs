@@ -30,6 +30,6 @@ mod relink;
 mod version_script;
 
 pub use error::CaptureError;
-pub use open::{Capture, Unit, open};
+pub use open::{Capture, Unit, is_hardened, open};
 pub use record::{Hardened, Input, InputKind, Language, LinkRecord, OutputKind};
 pub use relink::{Relink, relink};

@@ -96,6 +96,15 @@ pub fn open(program: &Path) -> Result<Capture, CaptureError> {
     Ok(capture)
 }
 
+/// Whether a file is a hardened program.
+#[must_use]
+pub fn is_hardened(file: &Path) -> bool {
+    let Ok(content) = fs::read(file) else { return false };
+    let Ok(parsed) = parse(file, &content) else { return false };
+    let text = parsed.section_by_name(LINK_SECTION).and_then(|section| section.data().ok());
+    text.and_then(|text| record(file, text).ok()).is_some_and(|record| record.hardened.is_some())
+}
+
 fn parse<'a>(program: &Path, content: &'a [u8]) -> Result<object::File<'a>, CaptureError> {
     if content.starts_with(b"#!") && content.windows(15).take(4096).any(|window| window == b"libtool wrapper") {
         let name = program.file_name().unwrap_or_default();

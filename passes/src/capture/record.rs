@@ -134,6 +134,13 @@ pub struct Hardened {
 }
 
 impl LinkRecord {
+    /// Whether the program starts without a dynamic linker.
+    #[must_use]
+    pub fn is_static(&self) -> bool {
+        let names_linker = |argument: &String| argument.trim_start_matches('-').split('=').next() == Some("dynamic-linker");
+        self.output == OutputKind::Executable && !self.arguments.iter().any(names_linker)
+    }
+
     /// Where an input is now.
     #[must_use]
     pub fn absolute(&self, path: &Path) -> PathBuf {

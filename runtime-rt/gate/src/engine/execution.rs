@@ -393,8 +393,8 @@ fn step_limit(engine: &Engine, limit: u64) -> Failed {
 pub(crate) fn make_room(engine: &Engine) {
     if engine.model.borrow().expected(engine.current()) >= MAX_THREADS {
         control::note(Note::TooManyThreads);
-        let failed =
-            Failed::new(FailureKind::StepLimit, Some(engine.current()), None, "the execution creates more threads than can be explored");
+        let message = alloc::format!("the execution creates more than the {MAX_THREADS} threads that can be explored");
+        let failed = Failed::new(FailureKind::StepLimit, Some(engine.current()), None, &message);
         engine.leave_for_good(Stop::Failed(failed));
     }
 }

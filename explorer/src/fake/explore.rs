@@ -25,9 +25,9 @@ pub struct Seen {
 /// Explores a program until the strategy has enough.
 pub fn explore(program: &Program, strategy: &mut dyn Strategy) -> Seen {
     let mut seen = Seen::default();
-    let mut pending = Vec::new();
+    let (mut pending, mut before) = (Vec::new(), Vec::new());
     while strategy.begin() {
-        let (outcome, steps) = execute(program, strategy, &mut pending);
+        let (outcome, steps) = execute_after(program, strategy, &mut pending, &mut before);
         seen.longest = seen.longest.max(steps);
         if let Some(outcome) = outcome {
             *seen.outcomes.entry(outcome).or_default() += 1;
@@ -38,9 +38,26 @@ pub fn explore(program: &Program, strategy: &mut dyn Strategy) -> Seen {
 
 /// One execution: its outcome, unless the strategy ended it, and its length.
 pub fn execute(program: &Program, strategy: &mut dyn Strategy, pending: &mut Vec<Option<Event>>) -> (Option<Outcome>, usize) {
+    execute_after(program, strategy, pending, &mut Vec::new())
+}
+
+/// As `execute`, after another one, which took these steps, each with whom it woke, and which it may repeat to a part.
+fn execute_after(
+    program: &Program,
+    strategy: &mut dyn Strategy,
+    pending: &mut Vec<Option<Event>>,
+    before: &mut Vec<(ThreadId, usize)>,
+) -> (Option<Outcome>, usize) {
     let mut machine = Machine::new(program);
-    let mut current = None;
-    let mut steps = 0;
+    before.truncate(strategy.repeats());
+    for &(thread, woken) in &*before {
+        assert!(machine.enabled(program).contains(thread), "{thread} goes on as before");
+        assert_eq!(machine.perform(program, thread, woken), None, "what is repeated does not end");
+        machine.take_dropped();
+    }
+    strategy.repeated(before.len());
+    let mut current = before.last().map(|&(thread, _)| thread);
+    let mut steps = before.len();
     loop {
         pending.clear();
         pending.extend((0..machine.thread_count()).map(|thread| machine.pending(program, ThreadId::new(thread))));
@@ -75,6 +92,7 @@ pub fn execute(program: &Program, strategy: &mut dyn Strategy, pending: &mut Vec
             strategy.released(thread, lock, left);
         }
         steps += 1;
+        before.push((thread, woken));
         current = Some(thread);
         if let Some(outcome) = outcome {
             pending[thread.index()] = None;

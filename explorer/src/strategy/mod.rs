@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! while strategy.begin() {
+//!     at will: the first repeats() steps as in the execution before, then repeated(how many)
 //!     loop {
 //!         while an enabled thread exists: choose(point) -> Run(thread), Abandon or Diverged
 //!             the engine performs the thread's pending event, asking pick(..) where the event itself has a choice
@@ -206,6 +207,15 @@ pub trait Strategy {
 
     /// Whether another execution is wanted; it starts then. `false` is final.
     fn begin(&mut self) -> bool;
+
+    /// After `begin`: how many steps the execution begins with that are, with all options taken in them, those of the execution before. An
+    /// engine may take them without asking for them and telling of them; if so, it says how many it took before it asks for others.
+    fn repeats(&self) -> usize {
+        0
+    }
+
+    /// So many steps were taken as in the execution before, without a word.
+    fn repeated(&mut self, _steps: usize) {}
 
     /// Who goes on from this point.
     fn choose(&mut self, point: &Point<'_>) -> Choice;

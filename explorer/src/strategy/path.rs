@@ -162,6 +162,11 @@ impl<N> Path<N> {
         self.levels[self.length - 1].picks = step.picks;
     }
 
+    /// So many first steps were taken, which were not asked for.
+    pub(super) fn skip(&mut self, steps: usize) {
+        (self.at, self.picked) = (steps, 0);
+    }
+
     /// Takes the step of the current level.
     #[inline]
     pub(super) fn advance(&mut self) -> Choice {

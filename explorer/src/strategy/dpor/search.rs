@@ -313,8 +313,17 @@ impl Strategy for Dpor {
 
     fn begin(&mut self) -> bool {
         self.races.clear();
-        self.exit = None;
+        self.exit = self.exit.filter(|&at| at < self.repeats());
         self.path.begin()
+    }
+
+    /// Not the last step that is kept: there may be another choice in it.
+    fn repeats(&self) -> usize {
+        self.history.len().saturating_sub(1)
+    }
+
+    fn repeated(&mut self, steps: usize) {
+        self.path.skip(steps);
     }
 
     #[inline]

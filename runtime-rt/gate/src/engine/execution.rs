@@ -3,16 +3,13 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::hash::Hash;
 
-use explorer::minimize::Traced;
 use explorer::strategy::{Choice, Pick, Point, Step, Strategy};
-use explorer::target::found::TakenStep;
 use explorer::target::page::{Note, Word};
 use explorer::threads::{MAX_THREADS, ThreadSet};
-use model::event::{Event, EventKind, Range};
+use model::event::{Event, EventKind};
 use model::ids::{SiteKey, ThreadId};
 use model::report::FailureKind;
 
@@ -20,92 +17,13 @@ use super::endings::{end_process, end_thread};
 use super::failure::{Failed, deadlock, has_lock_cycle};
 use super::fiber::{Engine, Fiber, Routine, Stop};
 use super::outside::{self, Patience};
+use super::recorder::Recorded;
 use super::rounds::{Digest, Taken};
-use super::{control, early, timers};
+use super::{control, early, repeat, timers};
 use crate::gate::compare::word;
 use crate::gate::thread::Life;
 use crate::sys::switch::{StackPointer, prepare};
 use crate::sys::unwind;
-
-/// A step as it is kept for a schedule.
-#[derive(Clone, Copy)]
-pub(crate) struct Recorded {
-    thread: ThreadId,
-    kind: EventKind,
-    site: Option<SiteKey>,
-    ordinal: Option<u64>,
-    range: Option<Range>,
-    preempts: bool,
-}
-
-/// What is kept of an execution.
-#[derive(Default)]
-pub(crate) struct Recorder {
-    /// Its steps.
-    pub(crate) steps: Vec<Recorded>,
-    /// Options taken: the number of the step, and the option.
-    picks: Vec<(usize, u32)>,
-    /// For a replay: by thread, which of its accesses are scheduling points. `None`: those to shared memory.
-    pub(crate) points: Option<Vec<Points>>,
-}
-
-/// What a replayed schedule says of one thread.
-#[derive(Clone, Default)]
-pub(crate) struct Points {
-    /// Which of its accesses are steps, in ascending order.
-    pub(crate) accesses: Vec<u64>,
-    /// How many steps it has, of all kinds.
-    pub(crate) steps: usize,
-    /// How many of them it has taken.
-    pub(crate) taken: usize,
-}
-
-impl Recorder {
-    fn begin(&mut self) {
-        self.steps.clear();
-        self.picks.clear();
-        for points in self.points.iter_mut().flatten() {
-            points.taken = 0;
-        }
-    }
-
-    fn push(&mut self, step: Recorded) {
-        if let Some(points) = self.points.as_mut().and_then(|points| points.get_mut(step.thread.index())) {
-            points.taken += 1;
-        }
-        self.steps.push(step);
-    }
-
-    /// The steps in the form of a schedule.
-    pub(crate) fn taken(&self) -> Vec<TakenStep> {
-        let picks = |at| self.picks.iter().filter(|(step, _)| *step == at).map(|&(_, option)| option).collect();
-        let step = |(at, step): (usize, &Recorded)| TakenStep {
-            thread: step.thread,
-            kind: step.kind.code(),
-            site: step.site,
-            ordinal: step.ordinal,
-            range: step.range,
-            picks: picks(at),
-        };
-        self.steps.iter().enumerate().map(step).collect()
-    }
-
-    /// The steps as the minimizer wants them.
-    pub(crate) fn traced(&self) -> Vec<Traced> {
-        let preempts = self.steps.iter().map(|step| step.preempts);
-        self.taken().iter().zip(preempts).map(|(step, preempts)| Traced { step: super::explore::expected(step), preempts }).collect()
-    }
-
-    /// Whether the `ordinal`-th access of the thread is a scheduling point in a replay: when the schedule has it as a step;
-    /// and any access after the last of the thread's steps, which is where the thread was left standing. `None` when this is
-    /// no replay.
-    pub(crate) fn wants(&self, thread: ThreadId, ordinal: u64) -> Option<bool> {
-        let points = self.points.as_ref()?;
-        Some(
-            points.get(thread.index()).is_none_or(|points| points.taken >= points.steps || points.accesses.binary_search(&ordinal).is_ok()),
-        )
-    }
-}
 
 /// How an execution ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,13 +49,14 @@ pub(crate) enum Ended {
 /// Runs one execution to its end. Does not tell the strategy of the end: the caller does, when the process survives it.
 pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) -> Ended {
     begin(engine);
-    let mut current = None;
     let mut enabled = ThreadSet::EMPTY;
+    let mut last = repeat::steps(engine, strategy, limit);
     let ended = loop {
-        match step(engine, strategy, limit, current, &mut enabled) {
-            Ok(thread) => current = Some(thread),
+        let current = match last {
+            Ok(thread) => thread,
             Err(ended) => break ended,
-        }
+        };
+        last = step(engine, strategy, limit, current, &mut enabled).map(Some);
     };
     engine.come_home();
     control::raise(Word::Threads, engine.model.borrow().threads.len() as u64);
@@ -195,15 +114,26 @@ fn step(
         let at = recorder.steps.len();
         let mut pick = |pick: &Pick<'_>| {
             let option = strategy.pick(pick);
-            recorder.picks.push((at, option));
+            recorder.pick(at, option);
             option
         };
         engine.model.borrow_mut().perform(thread, &event, &mut pick)
     };
-    timers::fire(engine);
     record(engine, thread, &event, preempts);
-    engine.note_step(thread, &event);
     strategy.executed(&Step { thread, event });
+    go_on(engine, strategy, (thread, event, result), enabled)
+}
+
+/// Lets a thread go on to its next point after its event was performed in the model, with this result.
+#[inline(always)]
+pub(super) fn go_on(
+    engine: &Engine,
+    strategy: &mut dyn Strategy,
+    (thread, event, result): (ThreadId, Event, i32),
+    enabled: &ThreadSet,
+) -> Result<ThreadId, Ended> {
+    timers::fire(engine);
+    engine.note_step(thread, &event);
     control::add(Word::Steps, 1);
     if matches!(event.kind, EventKind::WaitTimeout | EventKind::LockTimeout) {
         control::note(Note::BoundedTimeouts);
@@ -337,7 +267,7 @@ fn pick(engine: &Engine, strategy: &mut dyn Strategy, threads: &[ThreadId]) -> T
     let option = strategy.pick(&Pick::Value { options: u32::try_from(threads.len()).unwrap_or(u32::MAX) });
     let mut recorder = engine.recorder.borrow_mut();
     let at = recorder.steps.len().saturating_sub(1);
-    recorder.picks.push((at, option));
+    recorder.pick(at, option);
     threads.get(option as usize).copied().unwrap_or(threads[0])
 }
 

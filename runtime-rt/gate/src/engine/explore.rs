@@ -21,10 +21,11 @@ use explorer::violation::{Pairs, Violation, violations};
 use model::report::{Estimate, FailureKind};
 
 use super::driver::{self, InUse};
-use super::execution::{Ended, Points};
+use super::execution::Ended;
 use super::failure::{Classes, Failed};
 use super::fiber::Engine;
 use super::output::Endings;
+use super::recorder::Points;
 use super::{arena, control, lenders, output};
 use crate::gate::model::Spurious;
 

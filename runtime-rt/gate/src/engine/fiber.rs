@@ -15,11 +15,11 @@ use model::ids::{SiteKey, ThreadId};
 
 use super::circle::Circle;
 use super::control;
-use super::execution::Recorder;
 use super::failure::Failed;
 use super::habits::Habits;
 use super::lenders::{EXTRA, Lender};
 use super::output::Printed;
+use super::recorder::Recorder;
 use super::restore::Restorer;
 use super::rounds::Rounds;
 use super::signals::{Fault, Refuges};

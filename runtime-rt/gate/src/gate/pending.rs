@@ -44,6 +44,24 @@ impl Model {
         }
     }
 
+    /// What one thread is about to do, if it can do that now.
+    pub(crate) fn ready(&mut self, thread: ThreadId) -> Option<Event> {
+        if self.exiting.is_some_and(|exiting| exiting != thread) {
+            return None;
+        }
+        let is_steady = self.steady.contains(thread);
+        if !is_steady {
+            if !self.dependent.contains(thread) {
+                return None;
+            }
+            let entry = &self.threads[thread.index()];
+            if is_flexible(&entry.request.ask) || entry.signals != 0 || entry.cancelled {
+                self.pending[thread.index()] = Some(self.event_of(thread));
+            }
+        }
+        self.pending[thread.index()].filter(|_| is_steady || self.is_enabled(thread))
+    }
+
     /// What the thread's request is as an event, as things are now.
     pub(super) fn event_of(&self, thread: ThreadId) -> Event {
         let entry = &self.threads[thread.index()];

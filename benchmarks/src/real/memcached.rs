@@ -19,12 +19,12 @@ use super::{Environment, Length, latency, rwlocks, source};
 use crate::child::Child;
 use crate::measure::{Cost, alternate};
 
-/// Tests that the server is profiled under: a quarter of the suite, several connections and threads among them.
+/// Tests that the server is profiled under: a quarter of the suite, several connections and threads among them. None has keys that live for
+/// seconds only, which a busy machine outlives.
 const TAUGHT: &[&str] = &[
     "t/00-startup.t",
     "t/cas.t",
     "t/dash-M.t",
-    "t/expirations.t",
     "t/flags.t",
     "t/flush-all.t",
     "t/getset.t",
@@ -34,15 +34,11 @@ const TAUGHT: &[&str] = &[
     "t/lru.t",
     "t/noreply.t",
     "t/stats.t",
-    "t/touch.t",
     "t/unixsocket.t",
 ];
 
-/// What the short form runs instead of the whole suite. None has keys that live for seconds only, which a busy machine outlives.
+/// What the short form runs instead of the whole suite.
 const SHORT: &[&str] = &["t/cas.t", "t/flags.t", "t/getset.t", "t/incrdecr.t", "t/issue_42.t", "t/noreply.t"];
-
-/// Needs a command that only the debug server has.
-const FOR_DEBUG: &str = "t/expirations.t";
 
 /// So often the tests are profiled in the long form. What ran less than 64 times is not known to meet nobody, and costs locks.
 const LESSONS: u64 = 4;
@@ -97,8 +93,7 @@ fn chain(environment: &Environment, which: Make, folder: &Path, original: &Path)
     };
     let mut outcome = Outcome { program: program.to_owned(), ..Outcome::default() };
     let (taught, lessons) = if environment.length == Length::Full { (TAUGHT, LESSONS) } else { (SHORT, 1) };
-    let taught = taught.iter().copied().filter(|test| which == Make::Debug || *test != FOR_DEBUG);
-    let tests: Vec<&str> = ["--swap", "--", "prove"].into_iter().chain(taught).collect();
+    let tests: Vec<&str> = ["--swap", "--", "prove"].into_iter().chain(taught.iter().copied()).collect();
     for seed in 1..=lessons {
         profile_with(environment, original, seed, &tests)?;
     }

@@ -23,7 +23,7 @@ use crate::correlate::Correlated;
 use crate::early::Early;
 use crate::exposure::Exposure;
 use crate::flow::Flow;
-use crate::joint;
+use crate::joint::Observed;
 use crate::meeting::Meetings;
 use crate::pipeline::{Config, Reads};
 use crate::sets::Set;
@@ -57,6 +57,8 @@ pub struct Facts<'a> {
     pub flows: &'a [Flow],
     /// Variables that stand for correlated sets.
     pub correlated: &'a [Correlated],
+    /// What was seen of them.
+    pub joint: &'a [Observed<'a>],
 }
 
 /// A pair that gets a lock.
@@ -316,9 +318,9 @@ fn group(facts: &Facts<'_>, admission: &mut Admission) -> (BTreeMap<Place, Group
         all => all,
     };
     let of_addresses = facts.evidence.pairs.iter().map(|(key, seen)| (key, seen, no_set(key.first), no_set(key.second)));
-    let of_sets = facts.correlated.iter().flat_map(|correlated| {
-        let set: Cow<'_, [VariableId]> = Cow::Borrowed(core::slice::from_ref(&correlated.variable));
-        joint::observed(facts, correlated).into_iter().map(move |(key, seen)| (key, seen, set.clone(), set.clone()))
+    let of_sets = facts.joint.iter().flat_map(|observed| {
+        let set: Cow<'_, [VariableId]> = Cow::Borrowed(core::slice::from_ref(&observed.correlated.variable));
+        observed.pairs.iter().map(move |&(key, seen)| (key, seen, set.clone(), set.clone()))
     });
     for (key, (evidence, runs), first, second) in of_addresses.chain(of_sets) {
         let (Some(&(function, head)), Some(&(other, tail))) = (facts.sites.get(&key.head), facts.sites.get(&key.tail)) else {

@@ -12,16 +12,30 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::ids::{FunctionId, NodeId, SiteKey};
 use model::pair::Atomicity;
-use model::profile::{PairEvidence, PairKey};
+use model::profile::{Evidence, PairEvidence, PairKey};
 
 use crate::admit::{Admission, AdmittedPair, Facts, region};
 use crate::correlate::Correlated;
+use crate::variable::Variables;
 
-/// The observed pairs of a set that are to be admitted or not.
+/// A set, and the observed pairs of it that are to be admitted or not.
+#[derive(Clone, Debug)]
+pub struct Observed<'a> {
+    /// The set.
+    pub correlated: &'a Correlated,
+    /// Each with how often and in how many runs it was seen.
+    pub pairs: Vec<(&'a PairKey, &'a (PairEvidence, u32))>,
+}
+
+/// What was seen of each set.
 #[must_use]
-pub fn observed<'a>(facts: &Facts<'a>, correlated: &Correlated) -> Vec<(&'a PairKey, &'a (PairEvidence, u32))> {
-    let pairs: Vec<_> = facts.evidence.sets.get(&correlated.set).into_iter().flat_map(|seen| &seen.pairs).collect();
-    let writes = |site: SiteKey| facts.evidence.sites.get(&site).is_none_or(|seen| seen.rw.writes());
+pub fn observed<'a>(evidence: &'a Evidence, variables: &Variables, correlated: &'a [Correlated]) -> Vec<Observed<'a>> {
+    correlated.iter().map(|correlated| Observed { correlated, pairs: pairs_of(evidence, variables, correlated) }).collect()
+}
+
+fn pairs_of<'a>(evidence: &'a Evidence, variables: &Variables, correlated: &Correlated) -> Vec<(&'a PairKey, &'a (PairEvidence, u32))> {
+    let pairs: Vec<_> = evidence.sets.get(&correlated.set).into_iter().flat_map(|seen| &seen.pairs).collect();
+    let writes = |site: SiteKey| evidence.sites.get(&site).is_none_or(|seen| seen.rw.writes());
     let whole = || pairs.iter().filter(|(_, (evidence, _))| evidence.atomicity != Atomicity::None).map(|(key, _)| key);
     // Where some pair begins that leads to a write.
     let mut leading: BTreeSet<SiteKey> = BTreeSet::new();
@@ -35,7 +49,7 @@ pub fn observed<'a>(facts: &Facts<'a>, correlated: &Correlated) -> Vec<(&'a Pair
             work.extend(before.get(&head).into_iter().flatten());
         }
     }
-    let of_one = |key: &PairKey| match [key.first, key.second].map(|site| facts.variables.only_of_site(site)) {
+    let of_one = |key: &PairKey| match [key.first, key.second].map(|site| variables.only_of_site(site)) {
         [Some(first), Some(second)] => first == second,
         _ => false,
     };
@@ -45,11 +59,12 @@ pub fn observed<'a>(facts: &Facts<'a>, correlated: &Correlated) -> Vec<(&'a Pair
 
 /// Gives the pairs of variables in a set that is in force to the set.
 pub fn gather(facts: &Facts<'_>, admission: &mut Admission) {
-    for correlated in facts.correlated {
+    for observed in facts.joint {
+        let correlated = observed.correlated;
         if !admission.pairs.iter().any(|pair| pair.variable == correlated.variable) {
             continue;
         }
-        let loose = interleaved(facts, correlated);
+        let loose = interleaved(facts, observed);
         for pair in &mut admission.pairs {
             let is_loose = loose.contains(&(pair.function, pair.head)) || loose.contains(&(pair.function, pair.tail));
             if !correlated.members.contains(&pair.variable) || is_loose {
@@ -66,8 +81,8 @@ pub fn gather(facts: &Facts<'_>, admission: &mut Admission) {
 }
 
 /// The nodes at which some pair of the set was seen with a remote write in between.
-fn interleaved(facts: &Facts<'_>, correlated: &Correlated) -> BTreeSet<(FunctionId, NodeId)> {
-    let weak = observed(facts, correlated).into_iter().filter(|(_, (evidence, _))| evidence.atomicity == Atomicity::None);
+fn interleaved(facts: &Facts<'_>, observed: &Observed<'_>) -> BTreeSet<(FunctionId, NodeId)> {
+    let weak = observed.pairs.iter().filter(|(_, (evidence, _))| evidence.atomicity == Atomicity::None);
     weak.flat_map(|(key, _)| [key.head, key.tail]).filter_map(|site| facts.sites.get(&site).copied()).collect()
 }
 

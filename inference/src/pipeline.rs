@@ -122,6 +122,7 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
     let early = Early::of(program, &calls);
     let exposure = Exposure::of(program, evidence, &accesses, &variables, &early);
     let sites = program.sites();
+    let joint = joint::observed(evidence, &variables, &correlated.sets);
     let facts = Facts {
         program,
         sites: &sites,
@@ -134,6 +135,7 @@ pub fn infer(program: &Program, evidence: &Evidence, build: &str, config: &Confi
         early: &early,
         flows: &flows,
         correlated: &correlated.sets,
+        joint: &joint,
     };
     let mut admission = admit(&facts, config);
     let over_budget = budget::enforce(&facts, config.budget, &mut admission);

@@ -226,14 +226,7 @@ fn a_loop_that_counts_is_held_around_and_left_released() {
 #[test]
 fn ends_in_different_functions_make_no_region() {
     let mut case = parse(&format!("{TWO} fn g\n 1: write x -> 2\n 2: return"));
-    let pair = model::profile::PairEvidence {
-        atomicity: model::pair::Atomicity::Exclusive,
-        seen: 1,
-        shared: 1,
-        near: 1,
-        threads: 1,
-        locks: std::collections::BTreeSet::new(),
-    };
+    let pair = support::seen_pair(model::pair::Atomicity::Exclusive);
     let (head, tail) = (support::site("f", 2), support::site("g", 1));
     case.evidence.pairs.insert(model::profile::PairKey { head, tail, first: head, second: tail }, (pair, 1));
     assert_eq!(outcome(&case).1, ["its ends are not in one function"]);

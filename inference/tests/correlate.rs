@@ -8,8 +8,8 @@ use inference::Thresholds;
 use inference::correlate::{Subject, candidates};
 use model::correlation::{CorrelatedSet, Joint};
 use model::pair::Atomicity;
-use model::profile::{PairEvidence, PairKey, SetEvidence};
-use support::{Case, infer_checked, operations, parse, place, site};
+use model::profile::{PairKey, SetEvidence};
+use support::{Case, infer_checked, operations, parse, place, seen_pair, site};
 
 /// f reads x, then y, then z; g writes them. Each ran ten times.
 const THREE: &str = "fn f
@@ -87,8 +87,7 @@ fn watched(text: &str, pairs: &[(u32, u32, Atomicity)]) -> Case {
     seen_near(&mut case, &[("f", 1, "f", 2, 9), ("f", 2, "f", 3, 9)]);
     let pair = |&(head, tail, atomicity): &(u32, u32, Atomicity)| {
         let (head, tail) = (site("f", head), site("f", tail));
-        let seen = PairEvidence { atomicity, seen: 5, shared: 5, near: 0, threads: 2, locks: BTreeSet::new() };
-        (PairKey { head, tail, first: head, second: tail }, (seen, 1))
+        (PairKey { head, tail, first: head, second: tail }, (seen_pair(atomicity), 1))
     };
     let pairs: BTreeMap<_, _> = pairs.iter().map(pair).collect();
     case.evidence.sets.insert(CorrelatedSet(BTreeSet::from([place("x"), place("y")])), SetEvidence { runs: 1, pairs });
@@ -189,8 +188,7 @@ fn check_update(pairs: &[(&str, u32, u32, Atomicity)], function: &str, expected:
     seen_near(&mut case, &[("f", 1, "f", 2, 9), ("f", 1, "f", 4, 9), ("h", 1, "h", 2, 9)]);
     let pair = |&(f, head, tail, atomicity): &(&str, u32, u32, Atomicity)| {
         let (head, tail) = (site(f, head), site(f, tail));
-        let seen = PairEvidence { atomicity, seen: 5, shared: 5, near: 0, threads: 2, locks: BTreeSet::new() };
-        (PairKey { head, tail, first: head, second: tail }, (seen, 1))
+        (PairKey { head, tail, first: head, second: tail }, (seen_pair(atomicity), 1))
     };
     let pairs = pairs.iter().map(pair).collect();
     case.evidence.sets.insert(CorrelatedSet(BTreeSet::from([place("x"), place("y")])), SetEvidence { runs: 1, pairs });

@@ -184,6 +184,11 @@ fn number(word: &str) -> u32 {
     word.parse().expect("a number")
 }
 
+/// A pair that two threads were seen with five times, nobody near.
+pub(crate) fn seen_pair(atomicity: Atomicity) -> PairEvidence {
+    PairEvidence { atomicity, seen: 5, shared: 5, near: 0, threads: 2, locks: BTreeSet::new() }
+}
+
 fn observe(words: &[&str], evidence: &mut Evidence) {
     match *words {
         ["pair", f, head, tail, atomicity, ref rest @ ..] => {
@@ -195,7 +200,7 @@ fn observe(words: &[&str], evidence: &mut Evidence) {
             };
             let (head, tail) = (site(f, number(head)), site(f, number(tail)));
             let mut key = PairKey { head, tail, first: head, second: tail };
-            let mut pair = PairEvidence { atomicity, seen: 5, shared: 5, near: 5, threads: 2, locks: BTreeSet::new() };
+            let mut pair = PairEvidence { near: 5, ..seen_pair(atomicity) };
             let mut rest = rest.iter();
             while let Some(&word) = rest.next() {
                 let mut next = || *rest.next().expect("a word more");

@@ -21,6 +21,7 @@ atomfix_lock __atomfix_locks[LOCKS];
 uint32_t __atomfix_lock_count = LOCKS;
 const char *__atomfix_lock_names[LOCKS + 1];
 void __atomfix_acquire(void *lock, uint32_t mode, uint32_t label, void *frame);
+uint64_t __atomfix_glance(void *lock);
 void __atomfix_release(void *lock, uint32_t label, void *frame);
 void __atomfix_degrade(void *lock, uint32_t label, void *frame);
 enum { R = 1, U = 2, X = 3 };
@@ -59,10 +60,12 @@ static void alone(void) {
   ALONE("ours X", __atomfix_acquire(l, X, 1, frame); __atomfix_release(l, 1, frame));
   ALONE("ours U", __atomfix_acquire(l + 1, U, 1, frame); __atomfix_release(l + 1, 1, frame));
   ALONE("ours R", __atomfix_acquire(l + 2, R, 1, frame); __atomfix_release(l + 2, 1, frame));
-  // A lock whose bias has ended too often to come back (bytes 28 to 31).
-  memset(l[3].bytes + 28, 1, 4);
+  // What injection makes of a region that is one load; a lock nobody wrote under.
+  ALONE("ours R, one load", uint64_t token = __atomfix_glance(l + 2); atomic_thread_fence(memory_order_acquire); if (*(volatile uint64_t *)(l[2].bytes + 24) != ~token) abort());
+  // A lock whose bias has ended too often to come back (bytes 14 and 15).
+  memset(l[3].bytes + 14, 1, 2);
   ALONE("ours X, no bias", __atomfix_acquire(l + 3, X, 1, frame); __atomfix_release(l + 3, 1, frame));
-  memset(l[4].bytes + 28, 1, 4);
+  memset(l[4].bytes + 14, 1, 2);
   ALONE("ours U to X", __atomfix_acquire(l + 4, U, 1, frame); __atomfix_acquire(l + 4, X, 2, frame); __atomfix_release(l + 4, 2, frame));
   ALONE("ours X to R", __atomfix_acquire(l + 4, X, 1, frame); __atomfix_degrade(l + 4, 1, frame); __atomfix_release(l + 4, 1, frame));
   char outer;

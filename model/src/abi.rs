@@ -89,6 +89,9 @@ pub const LOCK_DEGRADE: Hook = hook("__atomfix_degrade", Void, &[Pointer, U32, P
 /// `degrade_to_update(lock, label, frame)`: from X to U, under the same condition.
 pub const LOCK_DEGRADE_TO_UPDATE: Hook =
     hook("__atomfix_degrade_to_update", Void, &[Pointer, U32, Pointer], &[Archive::Lock, Archive::Gate]);
+/// `glance(lock) -> token`: before a load that is all there is to a region in R. 0: acquire the lock, load, and release it. Otherwise
+/// the load alone does, if the 64 bits at `LOCK_LAST` of the lock are afterwards the complement of the token.
+pub const LOCK_GLANCE: Hook = hook("__atomfix_glance", U64, &[Pointer], &[Archive::Lock]);
 /// `unwind(frame)`: the frame is left by an exception: every hold of it ends.
 pub const LOCK_UNWIND: Hook = hook("__atomfix_unwind", Void, &[Pointer], &[Archive::Lock, Archive::Gate]);
 /// `give_up()`: the thread is about to call a function that the plan lists as one that may wait: every hold of it ends.
@@ -111,6 +114,7 @@ pub const HOOKS: &[Hook] = &[
     LOCK_RELEASE,
     LOCK_DEGRADE,
     LOCK_DEGRADE_TO_UPDATE,
+    LOCK_GLANCE,
     LOCK_UNWIND,
     LOCK_GIVE_UP,
 ];
@@ -125,6 +129,8 @@ pub const ASSEMBLY_NUMBERS: u32 = 1;
 pub const LENGTH_STRING: u64 = u64::MAX;
 /// Bytes that each injected lock has in the table, aligned to as many.
 pub const LOCK_BYTES: usize = 64;
+/// Where in a lock stands what changes with every exclusive tenure (`LOCK_GLANCE`), in bytes.
+pub const LOCK_LAST: usize = 24;
 /// The table of injected locks, which relinking a hardened build defines: `LOCK_BYTES` zeroed bytes each.
 pub const LOCK_TABLE: &str = "__atomfix_locks";
 /// Beside it: how many there are (`u32`).

@@ -69,7 +69,7 @@ fn spin(me: Me, lock: &Lock, request: Request) -> bool {
     if options::processors() < 2 {
         return false;
     }
-    let average = lock.spin.load(Ordering::Relaxed);
+    let average = u32::from(lock.spin.load(Ordering::Relaxed));
     let limit = SPIN_MOST.min(average * 2 + 10);
     let mut rounds = 0;
     let entered = loop {
@@ -85,7 +85,7 @@ fn spin(me: Me, lock: &Lock, request: Request) -> bool {
             break true;
         }
     };
-    lock.spin.store((average * 7 + rounds) / 8, Ordering::Relaxed);
+    lock.spin.store(u16::try_from((average * 7 + rounds) / 8).unwrap_or(u16::MAX), Ordering::Relaxed);
     entered
 }
 

@@ -11,6 +11,7 @@ use model::pair::Mode;
 use crate::block;
 use crate::process;
 use crate::protocol::enter::{attempt, enter, reader_may_stay, take_open};
+use crate::protocol::glance::{Glance, glance};
 use crate::protocol::hold::{Bits, Frame, Origin, Place, View};
 use crate::protocol::leave::{Keep, disown, drop_tenure, give_back, leave, tell, weaken};
 use crate::protocol::lock::{Attempt, Cause, Lock, Me, Request, mine, tenure};
@@ -204,6 +205,15 @@ fn left(lock: &'static Lock, mode: Bits) {
     begin_work(me.thread, lock);
     tell(me, lock, mode.mode(), me.thread.only_ticket());
     end_work(me.thread);
+}
+
+/// `model::abi::LOCK_GLANCE`.
+///
+/// # Safety
+/// `lock` is an entry of the table of locks.
+#[cfg_attr(panic = "abort", unsafe(no_mangle))]
+pub unsafe extern "C" fn __atomfix_glance(lock: &'static Lock) -> u64 {
+    process::me().and_then(|me| glance(me, lock)).map_or(0, Glance::token)
 }
 
 /// `model::abi::LOCK_DEGRADE`.

@@ -7,6 +7,7 @@
 use atomfix_rt_lock::protocol::atomic::{AtomicU32, AtomicU64, Ordering};
 use atomfix_rt_lock::protocol::domain::{Domain, MAX_THREADS};
 use atomfix_rt_lock::protocol::enter::attempt;
+use atomfix_rt_lock::protocol::glance::{glance, holds};
 use atomfix_rt_lock::protocol::graph::Needed;
 use atomfix_rt_lock::protocol::hold::{Frame, Origin, Slot};
 use atomfix_rt_lock::protocol::leave::{drop_tenure, leave, weaken};
@@ -24,6 +25,8 @@ struct World {
     domain: &'static Domain,
     lock: &'static Lock,
     data: &'static Data,
+    /// Program memory of which every access is atomic, so that loom lets two of them meet.
+    number: &'static AtomicU32,
 }
 
 struct Data(UnsafeCell<()>);
@@ -50,7 +53,8 @@ fn world() -> World {
         },
         needed: |_, _, _| Needed::Unknown,
     };
-    World { domain: leaked(domain), lock: leaked(Lock::new()), data: leaked(Data(UnsafeCell::new(()))) }
+    let number = leaked(AtomicU32::new(0));
+    World { domain: leaked(domain), lock: leaked(Lock::new()), data: leaked(Data(UnsafeCell::new(()))), number }
 }
 
 impl World {
@@ -248,6 +252,105 @@ fn a_nested_hold_survives_the_end_of_a_bias() {
             |w, s| w.region(s, X),
         ],
     );
+}
+
+/// A writer makes the number odd and then even again, in one region; whoever glances must not see it odd.
+mod glances {
+    use super::*;
+
+    fn step(w: World) {
+        w.number.store(w.number.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    fn writes(w: World, s: u16) {
+        w.enter(s, X, 1);
+        step(w);
+        step(w);
+        w.leave(s);
+    }
+
+    fn writes_twice(w: World, s: u16) {
+        writes(w, s);
+        writes(w, s);
+    }
+
+    /// Reads first, then writes; and once more after it has let readers in.
+    fn upgrades(w: World, s: u16) {
+        w.enter(s, U, 1);
+        w.enter(s, X, 2);
+        step(w);
+        step(w);
+        let me = w.me(s);
+        for view in me.thread.entries() {
+            weaken(me, w.lock, view, U);
+        }
+        w.enter(s, X, 3);
+        step(w);
+        step(w);
+        w.leave(s);
+    }
+
+    /// As plans do not, but calls within calls may.
+    fn strengthens(w: World, s: u16) {
+        for _ in 0..2 {
+            w.enter(s, R, 1);
+            w.enter(s, X, 2);
+            step(w);
+            step(w);
+            let me = w.me(s);
+            for view in me.thread.entries() {
+                weaken(me, w.lock, view, R);
+            }
+        }
+        w.leave(s);
+    }
+
+    fn looks(w: World, s: u16) {
+        let me = w.me(s);
+        if let Some(seen) = glance(me, w.lock) {
+            let number = w.number.load(Ordering::Relaxed);
+            assert!(!holds(w.lock, seen) || number.is_multiple_of(2), "a glance that held saw a writer's half");
+        }
+    }
+
+    fn enters(w: World, s: u16) {
+        w.enter(s, R, 1);
+        w.leave(s);
+    }
+
+    #[test]
+    fn one_that_holds_saw_no_writer_at_work() {
+        for prepare in [nothing, light, biased] {
+            explore(prepare, [writes, looks]);
+            explore(prepare, [writes_twice, looks]);
+            explore(prepare, [upgrades, looks]);
+            explore(prepare, [strengthens, looks]);
+        }
+        explore(nothing, [writes, writes, looks]);
+    }
+
+    #[test]
+    fn nor_one_that_a_bias_came_or_went_under() {
+        explore(biased, [writes_twice, looks, enters]);
+        // The thread with the bias looks, while others take it away and write.
+        explore(biased, [looks, writes_twice]);
+    }
+
+    #[test]
+    fn nobody_looks_at_a_lock_that_is_owned_or_of_which_it_has_something() {
+        explore(
+            nothing,
+            [|w, s| {
+                assert!(glance(w.me(s), w.lock).is_some());
+                for mode in [R, U, X] {
+                    w.enter(s, mode, 1);
+                    assert!(glance(w.me(s), w.lock).is_none(), "{mode}");
+                    assert_eq!(glance(w.me(s + 1), w.lock).is_some(), mode == R, "{mode}");
+                    w.leave(s);
+                }
+            }],
+        );
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::thread;
 
 use atomfix_rt_lock::protocol::domain::{Domain, MAX_THREADS};
 use atomfix_rt_lock::protocol::enter::attempt;
+use atomfix_rt_lock::protocol::glance::{glance, holds};
 use atomfix_rt_lock::protocol::graph::Needed;
 use atomfix_rt_lock::protocol::hold::{Frame, Origin, Slot};
 use atomfix_rt_lock::protocol::leave::{drop_tenure, weaken};
@@ -143,5 +144,37 @@ fn upgraded_and_degraded_holds_exclude_as_they_say() {
             2
         }
         _ => read(world, me),
+    });
+}
+
+#[test]
+fn glances_that_hold_never_see_half_a_write() {
+    // Odd only between the two steps of a writer.
+    let twice = |world: &World, me| {
+        world.enter(me, X, 1);
+        for _ in 0..2 {
+            world.one.store(world.one.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            world.other.store(world.other.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+        drop_tenure(me, &world.lock);
+        2
+    };
+    let look = |world: &World, me| {
+        if let Some(seen) = glance(me, &world.lock) {
+            let number = world.one.load(Ordering::Relaxed);
+            assert!(!holds(&world.lock, seen) || number.is_multiple_of(2), "a glance that held saw half a write");
+        }
+        0
+    };
+    stress(|world, me, random| if random % 10 == 0 { twice(world, me) } else { look(world, me) });
+    // Long enough alone for a bias, which others end.
+    stress(|world, me, random| {
+        if me.slot() == Slot(0) {
+            twice(world, me)
+        } else if random % 1000 == 0 {
+            read(world, me)
+        } else {
+            look(world, me)
+        }
     });
 }

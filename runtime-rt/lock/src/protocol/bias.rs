@@ -19,6 +19,7 @@ use model::pair::Mode;
 
 use super::atomic::Ordering;
 use super::hold::{Slot, Ticket};
+use super::last;
 use super::lock::{Lock, Me, holders};
 use super::wait;
 use super::word::{Exclusive, FAIR, LIGHT, OFF, READERS, WAITERS, Word};
@@ -35,24 +36,11 @@ const DOUBLED_MOST: u64 = 16;
 /// A lock becomes biased after so many exclusive tenures of one thread in a row; sixteen times as many each time the bias ends.
 const STREAK: u32 = 256;
 /// A bias that ended so often does not come back.
-const TRIES: u32 = 3;
-/// The lower bits of a streak are its length, the upper ones the thread.
-const LENGTH_BITS: u32 = 21;
-const LENGTH: u32 = (1 << LENGTH_BITS) - 1;
-
-/// Own thread, as owner of the exclusive part: one more tenure in a row.
-#[inline(always)]
-pub fn count(me: Me, lock: &Lock) {
-    let streak = lock.streak.load(Ordering::Relaxed);
-    let mine = u32::from(me.slot().0) << LENGTH_BITS;
-    let longer = if streak & !LENGTH == mine { streak + u32::from(streak & LENGTH != LENGTH) } else { mine };
-    lock.streak.store(longer, Ordering::Relaxed);
-}
-
+const TRIES: u16 = 3;
 /// What the word of a lock that is given back becomes: free, or biased towards its owner.
 #[inline(always)]
 pub fn left(me: Me, lock: &Lock, word: Word) -> Word {
-    if lock.streak.load(Ordering::Relaxed) & LENGTH < STREAK || word.has(WAITERS | READERS | FAIR | LIGHT | OFF) {
+    if last::in_a_row(lock) < STREAK || word.has(WAITERS | READERS | FAIR | LIGHT | OFF) {
         return word.freed();
     }
     consider(me, lock, word)
@@ -64,9 +52,9 @@ fn consider(me: Me, lock: &Lock, word: Word) -> Word {
     let tries = lock.unbiased.load(Ordering::Relaxed);
     if tries >= TRIES {
         // Not to be asked at every release.
-        lock.streak.store(0, Ordering::Relaxed);
+        last::forget(lock);
     }
-    let enough = tries < TRIES && lock.streak.load(Ordering::Relaxed) & LENGTH >= STREAK << (4 * tries);
+    let enough = tries < TRIES && last::in_a_row(lock) >= STREAK << (4 * tries);
     if enough && (me.domain.asymmetric)() { word.biased(me.slot()) } else { word.freed() }
 }
 
@@ -81,7 +69,7 @@ pub fn end(me: Me, lock: &Lock) {
         return;
     }
     lock.unbiased.fetch_add(1, Ordering::Relaxed);
-    lock.streak.store(0, Ordering::Relaxed);
+    last::forget(lock);
     (me.domain.barrier)();
     let found = strongest(me, lock, favored);
     let given = hand_over(lock, (me.slot(), ticket), found.map(|(exclusive, ticket)| (exclusive, favored, ticket)));

@@ -6,6 +6,7 @@
 //! - R: publish the entry, then read the word; X: own the word, then read all entries. The fence between is a full one on both
 //!   sides, or with `LIGHT` none for the reader and the domain's barrier for the writer. The reader judges by a word that it
 //!   read *after* publishing: a `LIGHT` seen there makes every later claim do the barrier.
+//! - Whoever gets the exclusive part writes `last` before it does anything else; threads that only glance look at that (`glance`).
 //! - The thread that a lock is biased to publishes its entry, in any mode, and reads the word: as long as the bias stands, nobody
 //!   else enters. What happens when it falls meanwhile is told in `bias`.
 
@@ -14,6 +15,7 @@ use model::pair::Mode;
 use super::atomic::{Ordering, compiler_fence, fence};
 use super::bias;
 use super::hold::{Place, Ticket, View};
+use super::last;
 use super::leave::{Keep, disown, drop_tenure, leave_reading, settle, tell};
 use super::lock::{Attempt, Cause, Lock, Me, Obstacle, Request, Tenure, mine, others_inside, tenure};
 use super::wait;
@@ -170,7 +172,6 @@ fn enter_exclusive(me: Me, lock: &Lock, request: Request, place: Place, exclusiv
     if let Some(obstacle) = claim(me, lock, exclusive, ticket, Some(request)) {
         return Attempt::Wait(obstacle);
     }
-    bias::count(me, lock);
     me.thread.publish(place, lock, request.mode, request.origin, ticket);
     Attempt::Done
 }
@@ -181,6 +182,7 @@ fn claim(me: Me, lock: &Lock, exclusive: Exclusive, ticket: Ticket, queued: Opti
     let word = lock.word();
     let simple = word.is_open() && !word.has(FAIR) && (exclusive == Exclusive::U || !word.has(READERS));
     if simple && lock.swap(word, word.owned(exclusive, me.slot(), ticket)) {
+        last::count(me, lock, ticket);
         return None;
     }
     claim_among_others(me, lock, exclusive, ticket, queued)
@@ -193,7 +195,7 @@ pub fn take_open(me: Me, lock: &Lock, mode: Mode, ticket: Ticket) -> bool {
     let word = lock.word();
     let taken = word.is_plain() && lock.swap(word, word.owned(exclusive, me.slot(), ticket));
     if taken {
-        bias::count(me, lock);
+        last::count(me, lock, ticket);
     }
     taken
 }
@@ -229,6 +231,7 @@ fn claim_among_others(me: Me, lock: &Lock, exclusive: Exclusive, ticket: Ticket,
             disown(me, lock, ticket, Keep::Readers);
             return Some(Obstacle::Holders);
         }
+        last::count(me, lock, ticket);
         return None;
     }
 }

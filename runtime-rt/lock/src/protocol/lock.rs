@@ -21,19 +21,20 @@ pub struct Lock {
     /// The next arrival's number.
     pub stamp: AtomicU32,
     /// How long spinning has lately been worth while.
-    pub spin: AtomicU32,
+    pub spin: AtomicU16,
+    /// How often a bias was revoked.
+    pub unbiased: AtomicU16,
     /// When the lock became `LIGHT`, or until when it must not, and how dear that has been (`bias::Season`).
     pub season: AtomicU64,
-    /// Who had the exclusive part last, and how often in a row (`bias`). Written by the owner alone.
-    pub streak: AtomicU32,
-    /// How often a bias was revoked.
-    pub unbiased: AtomicU32,
+    /// Whose tenure had the exclusive part last, and how often in a row (`last`). Written by the owner alone.
+    pub last: AtomicU64,
     /// Events by `Cause`; each stops at its greatest value.
     counts: [AtomicU16; CAUSES],
 }
 
 const _: () =
     assert!(cfg!(feature = "loom") || (size_of::<Lock>() == model::abi::LOCK_BYTES && align_of::<Lock>() == model::abi::LOCK_BYTES));
+const _: () = assert!(cfg!(feature = "loom") || core::mem::offset_of!(Lock, last) == model::abi::LOCK_LAST);
 
 pub use model::cause::{CAUSES, Cause};
 
@@ -92,10 +93,10 @@ impl Lock {
             Self {
                 word: AtomicU64::new(0),
                 stamp: AtomicU32::new(0),
-                spin: AtomicU32::new(0),
+                spin: AtomicU16::new(0),
+                unbiased: AtomicU16::new(0),
                 season: AtomicU64::new(0),
-                streak: AtomicU32::new(0),
-                unbiased: AtomicU32::new(0),
+                last: AtomicU64::new(0),
                 counts: array![AtomicU16::new(0); CAUSES],
             }
         }

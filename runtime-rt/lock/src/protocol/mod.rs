@@ -12,6 +12,8 @@ pub mod wait;
 
 pub mod bias;
 pub mod enter;
+pub mod glance;
+pub mod last;
 pub mod leave;
 pub mod lock;
 

@@ -107,6 +107,14 @@ impl Thread {
         self.used.load(Ordering::Relaxed) as usize | self.busy.load(Ordering::Relaxed) == 0
     }
 
+    /// Own thread: whether it has no entry of this lock, and no hook is at work.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_at_ease(&self, lock: &Lock) -> bool {
+        let is_of_lock = |index| self.hold(index).key.load(Ordering::Relaxed) ^ lock.address() <= LOW;
+        self.is_idle() || !self.is_busy() && !self.indices().any(is_of_lock)
+    }
+
     /// Own thread: whether a hook is at work.
     #[inline(always)]
     #[must_use]

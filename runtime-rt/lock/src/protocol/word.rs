@@ -128,6 +128,13 @@ impl Word {
         self.0 & (KIND | FAIR | READERS | LIGHT | BIASED | OFF) == 0
     }
 
+    /// Whether nobody can be writing under it who would have to be waited for.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_open_to_glances(self) -> bool {
+        self.0 & (KIND | UPGRADING | BIASED) == 0
+    }
+
     /// Whether nobody owns kind or bias, and nobody waits.
     #[inline(always)]
     #[must_use]

@@ -26,6 +26,7 @@ void __atomfix_acquire(void *lock, uint32_t mode, uint32_t label, void *frame);
 void __atomfix_release(void *lock, uint32_t label, void *frame);
 void __atomfix_degrade(void *lock, uint32_t label, void *frame);
 void __atomfix_degrade_to_update(void *lock, uint32_t label, void *frame);
+uint64_t __atomfix_glance(void *lock);
 void __atomfix_unwind(void *frame);
 #ifdef __cplusplus
 }

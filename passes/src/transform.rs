@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use model::plan::Plan;
 
 use crate::extract::{self, Body, Skip};
-use crate::inject::{PlannedBody, operations_of};
+use crate::inject::{Glances, PlannedBody, operations_of};
 use crate::instrument::{
     Bare, Declared, WaysOut, add_frame, cover_ways_out, enter, inline_hooks, instrument_nodes, look_once, private_addresses,
     quiet_functions,
@@ -108,6 +108,7 @@ fn count(body: &Body<'_>, planned: &PlannedBody, done: &mut Transformed) {
 }
 
 fn change<'m>(module: Module<'m>, body: &Body<'m>, planned: &PlannedBody, hooks: Option<Hooks>, bare: &Bare<'m>) -> Result<(), PassError> {
+    let glances = if hooks.is_none() { Glances::Yes } else { Glances::No };
     let hooks = hooks.filter(|_| !bare.quiet.contains(&body.function));
     let record = hooks == Some(Hooks::Record);
     let locks = planned.len() > 0;
@@ -122,7 +123,7 @@ fn change<'m>(module: Module<'m>, body: &Body<'m>, planned: &PlannedBody, hooks:
         enter(body.function, body.key, frame, &builder, declared)?;
     }
     if let Some(frame) = frame {
-        inject::apply(&operations, frame, &builder, declared);
+        inject::apply((body, &operations), glances, frame, &builder, declared);
     }
     if let Some(hooks) = hooks {
         instrument_nodes(body, hooks, bare, frame, &builder, declared)?;

@@ -8,6 +8,7 @@ use model::abi::{LOCK_ACQUIRE, LOCK_BYTES, LOCK_DEGRADE, LOCK_DEGRADE_TO_UPDATE,
 use model::ids::{FunctionKey, LockId};
 use model::plan::{Action, At, Plan};
 
+use super::glance::{Operation, glance_at, single_reads};
 use super::place::{Rank, anchor, rank};
 use crate::PassError;
 use crate::extract::{Body, Places, resolve};
@@ -65,12 +66,12 @@ fn turn(action: Action) -> u8 {
 }
 
 /// The operations of a body, each with the instruction before which it goes.
-pub(crate) struct Anchored<'m>(Vec<(Instruction<'m>, LockId, Action)>);
+pub(crate) struct Anchored<'m>(Vec<Operation<'m>>);
 
 /// Finds where the operations go, and splits edges for them. Comes before anything is inserted: what stands first in a
 /// block is to be the program's.
 pub(crate) fn anchored<'m>(body: &Body<'m>, planned: &PlannedBody) -> Result<Anchored<'m>, PassError> {
-    let mut found: Vec<(Instruction<'m>, LockId, Action)> = Vec::with_capacity(planned.operations.len());
+    let mut found: Vec<Operation<'m>> = Vec::with_capacity(planned.operations.len());
     let mut last = None;
     for &(at, lock, action) in &planned.operations {
         // An edge is split for its first operation; its others stand at the same instruction.
@@ -79,7 +80,7 @@ pub(crate) fn anchored<'m>(body: &Body<'m>, planned: &PlannedBody) -> Result<Anc
             _ => anchor(body, at)?,
         };
         last = Some((at, instruction));
-        found.push((instruction, lock, action));
+        found.push(Operation { at, before: instruction, lock, action });
     }
     Ok(Anchored(found))
 }
@@ -107,27 +108,43 @@ pub(crate) fn give_up_before<'m>(module: Module<'m>, function: Function<'m>, cal
     }
 }
 
+/// Whether a glance may do for a region in R that is one load. Not where hooks follow: what explores schedules, or records them, is to
+/// see the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Glances {
+    /// It may.
+    Yes,
+    /// The lock is acquired.
+    No,
+}
+
 /// Inserts the operations of one body.
-pub(crate) fn apply<'m>(anchored: &Anchored<'m>, frame: Value<'m>, builder: &Builder<'m>, declared: Declared<'m>) {
+pub(crate) fn apply<'m>(
+    (body, anchored): (&Body<'m>, &Anchored<'m>),
+    glances: Glances,
+    frame: Value<'m>,
+    builder: &Builder<'m>,
+    declared: Declared<'m>,
+) {
+    let reads = if glances == Glances::Yes { single_reads(body, &anchored.0) } else { Vec::new() };
+    let calls: Vec<Instruction<'m>> = anchored.0.iter().map(|&operation| insert(operation, frame, builder, declared)).collect();
+    glance_at(&reads, &calls, builder, declared);
+}
+
+fn insert<'m>(operation: Operation<'m>, frame: Value<'m>, builder: &Builder<'m>, declared: Declared<'m>) -> Instruction<'m> {
+    let Operation { before, lock, action, .. } = operation;
     let module = declared.module();
-    for &(instruction, lock, action) in &anchored.0 {
-        builder.before(instruction);
-        let table = module.global(LOCK_TABLE, module.array(module.integer(8), 0));
-        let operand = module.constant_address(table, u64::from(lock.0) * LOCK_BYTES as u64);
-        match action {
-            Action::Acquire(mode, label) => {
-                let arguments = [operand, declared.u32(mode as u32), declared.u32(label.0), frame];
-                builder.call(declared.hook(&LOCK_ACQUIRE), &arguments);
-            }
-            Action::Release(label) => {
-                builder.call(declared.hook(&LOCK_RELEASE), &[operand, declared.u32(label.0), frame]);
-            }
-            Action::Degrade(label) => {
-                builder.call(declared.hook(&LOCK_DEGRADE), &[operand, declared.u32(label.0), frame]);
-            }
-            Action::DegradeToUpdate(label) => {
-                builder.call(declared.hook(&LOCK_DEGRADE_TO_UPDATE), &[operand, declared.u32(label.0), frame]);
-            }
+    builder.before(before);
+    let table = module.global(LOCK_TABLE, module.array(module.integer(8), 0));
+    let operand = module.constant_address(table, u64::from(lock.0) * LOCK_BYTES as u64);
+    let call = match action {
+        Action::Acquire(mode, label) => {
+            let arguments = [operand, declared.u32(mode as u32), declared.u32(label.0), frame];
+            builder.call(declared.hook(&LOCK_ACQUIRE), &arguments)
         }
-    }
+        Action::Release(label) => builder.call(declared.hook(&LOCK_RELEASE), &[operand, declared.u32(label.0), frame]),
+        Action::Degrade(label) => builder.call(declared.hook(&LOCK_DEGRADE), &[operand, declared.u32(label.0), frame]),
+        Action::DegradeToUpdate(label) => builder.call(declared.hook(&LOCK_DEGRADE_TO_UPDATE), &[operand, declared.u32(label.0), frame]),
+    };
+    call.as_instruction().expect("a call is an instruction")
 }

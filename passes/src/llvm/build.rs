@@ -7,6 +7,7 @@ use inkwell::llvm_sys::{LLVMIntPredicate, core, debuginfo};
 
 use super::handles::{Function, Instruction, Type, Value};
 use super::module::Module;
+use super::shim;
 
 /// Inserts instructions before others. Each gets the location of the instruction that it is inserted before, or line 0 of
 /// the function: the verifier demands one on calls in functions with debug information.
@@ -79,6 +80,13 @@ impl<'m> Builder<'m> {
         let mut raw: Vec<LLVMValueRef> = arguments.iter().map(|value| value.raw).collect();
         let count = u32::try_from(raw.len()).expect("a handful of arguments");
         self.located(llvm!(core::LLVMBuildCall2(self.raw, hook.ty.raw, hook.function.raw, raw.as_mut_ptr(), count, c"".as_ptr())))
+    }
+
+    /// Makes a load that stands between calls of these two hooks do without them as long as a glance at the lock, by a call of the third
+    /// hook, holds: that is, if the word at this offset of the lock is afterwards the complement of what the glance returned.
+    pub(crate) fn read_at_a_glance(&self, glance: Signature<'m>, load: Instruction<'m>, around: [Instruction<'m>; 2], offset: u64) {
+        let [acquire, release] = around;
+        llvm!(shim::atomfix_read_at_a_glance(glance.function.raw, load.raw, acquire.raw, release.raw, offset));
     }
 
     /// A stack slot.

@@ -338,6 +338,11 @@ impl<'m> Instruction<'m> {
         Type::new(llvm!(core::LLVMGetCalledFunctionType(self.raw)))
     }
 
+    /// Removes it, which nothing uses: **handles of it are dead afterwards**.
+    pub(crate) fn erase(self) {
+        llvm!(core::LLVMInstructionEraseFromParent(self.raw));
+    }
+
     /// Puts a value in the place of this instruction, which is removed: **handles of it are dead afterwards**.
     pub(crate) fn give_way_to(self, value: Value<'m>) {
         if llvm!(core::LLVMGetTypeKind(self.value().ty().raw)) != LLVMTypeKind::LLVMVoidTypeKind {

@@ -11,8 +11,10 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/GetElementPtrTypeIterator.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Metadata.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
@@ -209,6 +211,42 @@ LLVMValueRef atomfix_block_start(LLVMBasicBlockRef block) { return wrap(firstIns
 
 /// The instruction before which code stands that is to run exactly when control goes from one block to the other. Splits
 /// the edge where it has to. Null when that is impossible. Instructions other than phis and landing pads stay where they are.
+/// A load between a call that acquires a lock (its first argument) and one that releases it: the load alone does where the glance
+/// holds, and the calls with a copy of the load come where it does not. `offset` is where the lock tells the one from the other.
+void atomfix_read_at_a_glance(LLVMValueRef glanceRef, LLVMValueRef loadRef, LLVMValueRef acquireRef, LLVMValueRef releaseRef,
+                              uint64_t offset) {
+  auto *load = unwrap<LoadInst>(loadRef);
+  auto *acquire = unwrap<CallInst>(acquireRef);
+  auto *release = unwrap<CallInst>(releaseRef);
+  Value *lock = acquire->getArgOperand(0);
+
+  IRBuilder<> builder(acquire);
+  FunctionCallee glance(unwrap<Function>(glanceRef));
+  Value *token = builder.CreateCall(glance, {lock});
+  builder.SetInsertPoint(load->getNextNode());
+  builder.SetCurrentDebugLocation(acquire->getDebugLoc());
+  builder.CreateFence(AtomicOrdering::Acquire);
+  Value *place = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), lock, offset);
+  LoadInst *last = builder.CreateAlignedLoad(builder.getInt64Ty(), place, Align(8));
+  last->setAtomic(AtomicOrdering::Monotonic);
+  Value *moved = builder.CreateICmpNE(last, builder.CreateNot(token));
+
+  MDNode *unlikely = MDBuilder(load->getContext()).createUnlikelyBranchWeights();
+  auto *otherwise = cast<Instruction>(moved)->getNextNode();
+  Instruction *end = SplitBlockAndInsertIfThen(moved, otherwise, false, unlikely);
+  BasicBlock *tail = otherwise->getParent();
+  acquire->moveBefore(end->getIterator());
+  Instruction *again = load->clone();
+  again->insertBefore(end->getIterator());
+  release->moveBefore(end->getIterator());
+  if (load->use_empty())
+    return;
+  PHINode *read = PHINode::Create(load->getType(), 2, "", tail->begin());
+  load->replaceAllUsesWith(read);
+  read->addIncoming(load, load->getParent());
+  read->addIncoming(again, end->getParent());
+}
+
 LLVMValueRef atomfix_edge(LLVMBasicBlockRef fromRef, LLVMBasicBlockRef toRef) {
   BasicBlock *from = unwrap(fromRef), *to = unwrap(toRef);
   Instruction *terminator = from->getTerminator();

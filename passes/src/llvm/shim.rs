@@ -77,6 +77,13 @@ unsafe extern "C" {
     pub(super) fn atomfix_returns_twice(function: LLVMValueRef) -> LLVMBool;
     pub(super) fn atomfix_split_indirect_edges(function: LLVMValueRef) -> LLVMBool;
     pub(super) fn atomfix_block_start(block: LLVMBasicBlockRef) -> LLVMValueRef;
+    pub(super) fn atomfix_read_at_a_glance(
+        glance: LLVMValueRef,
+        load: LLVMValueRef,
+        acquire: LLVMValueRef,
+        release: LLVMValueRef,
+        offset: u64,
+    );
     pub(super) fn atomfix_edge(from: LLVMBasicBlockRef, to: LLVMBasicBlockRef) -> LLVMValueRef;
     pub(super) fn atomfix_ways_out(function: LLVMValueRef, report: Report, context: *mut c_void);
     pub(super) fn atomfix_position(location: LLVMMetadataRef, out: *mut Position) -> LLVMMetadataRef;

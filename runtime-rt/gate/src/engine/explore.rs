@@ -1,5 +1,5 @@
-//! All executions of an exploration, or the one of a replay: begins anew whenever more memory is found shared, until a
-//! whole exploration finds no more.
+//! All executions of an exploration, or the one of a replay. When more memory is found shared, strategies that can go on with more points do, and
+//! others begin anew, until a whole exploration finds no more.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
@@ -26,6 +26,7 @@ use super::failure::{Classes, Failed};
 use super::fiber::Engine;
 use super::output::Endings;
 use super::recorder::Points;
+use super::scouts::Scouts;
 use super::{arena, control, lenders, output};
 use crate::gate::model::Spurious;
 
@@ -45,9 +46,11 @@ pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
     engine.model.borrow_mut().spurious = if setup.spurious { Spurious::Possible } else { Spurious::Never };
     engine.shadow.borrow_mut().share(&setup.shared);
     engine.habits.know(&setup.shared);
+    let mut scouts = Scouts::new(setup);
     let strategy = loop {
         let mut strategy = build(engine, setup);
-        if explore_once(engine, setup, &mut driver, &mut *strategy, (&mut classes, &mut endings, &mut interleaved)) {
+        let found = (&mut classes, &mut endings, &mut interleaved);
+        if explore_once(engine, setup, &mut driver, &mut scouts, &mut *strategy, found) {
             break strategy;
         }
         control::add(Word::Restarts, 1);
@@ -124,6 +127,7 @@ fn explore_once(
     engine: &Engine,
     setup: &Setup,
     driver: &mut InUse,
+    scouts: &mut Scouts,
     strategy: &mut dyn Strategy,
     (classes, endings, interleaved): (&mut Classes, &mut Endings, &mut BTreeSet<Interleaved>),
 ) -> bool {
@@ -131,27 +135,10 @@ fn explore_once(
         engine.printed.clear();
         control::add(Word::Executions, 1);
         let ended = driver::execute(engine, *driver, strategy, setup.steps);
-        match ended {
-            Ended::NeedLenders => {
-                if !driver::lend_more(engine, *driver) {
-                    control::broken("the system allows no more threads");
-                }
-                return false;
-            }
-            Ended::Learnt => return false,
-            Ended::NeedFork(why) => {
-                *driver = driver::fall_back(engine, why);
-                return false;
-            }
-            _ => {}
+        if must_begin_anew(engine, driver, &ended) {
+            return false;
         }
-        let outcome = match &ended {
-            Ended::Passed => Outcome::Passed,
-            Ended::Failed(_) => Outcome::Failed,
-            Ended::Cut(_) => Outcome::Cut,
-            Ended::Abandoned => Outcome::Abandoned,
-            Ended::Diverged | Ended::NeedLenders | Ended::Learnt | Ended::NeedFork(_) => Outcome::Diverged,
-        };
+        let outcome = outcome(&ended);
         if let Ended::Failed(failed) | Ended::Cut(failed) = &ended {
             classes.add(failed, || output::tail(engine), || engine.recorder.borrow().taken());
         }
@@ -175,12 +162,73 @@ fn explore_once(
             return true;
         }
         if setup.replay.is_none() && engine.shadow.borrow().has_grown() {
-            // Who looks for one failure needs no count of all schedules.
-            let goes_on = setup.end == End::FirstFailure && strategy.learnt();
-            if !goes_on {
+            if !may_go_on(setup) || !strategy.learnt() {
                 return false;
             }
+            classes.expect_more_points();
         }
+        let count = scouts.take(control::get(Word::Executions));
+        if count > 0 && send(engine, setup, driver, scouts, count) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Sends scouts; whether everything must begin anew, as they found more shared memory, or showed what else calls for it.
+fn send(engine: &Engine, setup: &Setup, driver: &mut InUse, scouts: &mut Scouts, count: u64) -> bool {
+    let mut grown = false;
+    for at in scouts.turns(count) {
+        if control::get(Word::Stop) != 0 {
+            break;
+        }
+        let strategy = scouts.strategy(at);
+        if !strategy.begin() {
+            continue;
+        }
+        engine.printed.clear();
+        let ended = driver::execute(engine, *driver, strategy, setup.steps);
+        strategy.end(&Ending { outcome: outcome(&ended), pending: &engine.model.borrow().pending });
+        if must_begin_anew(engine, driver, &ended) {
+            return true;
+        }
+        if engine.shadow.borrow().has_grown() {
+            grown = true;
+            scouts.learn();
+        }
+    }
+    // The search is to repeat nothing of a scout's.
+    engine.recorder.borrow_mut().keep(0);
+    grown
+}
+
+fn outcome(ended: &Ended) -> Outcome {
+    match ended {
+        Ended::Passed => Outcome::Passed,
+        Ended::Failed(_) => Outcome::Failed,
+        Ended::Cut(_) => Outcome::Cut,
+        Ended::Abandoned => Outcome::Abandoned,
+        Ended::Diverged | Ended::NeedLenders | Ended::Learnt | Ended::NeedFork(_) => Outcome::Diverged,
+    }
+}
+
+/// Whether what was explored with fewer points is worth as much. Not what parts of an exploration do, which is to follow from what is shared in the
+/// end; nor classes by reads-from, which are of executions with the same points. Who looks for one failure needs no counts.
+fn may_go_on(setup: &Setup) -> bool {
+    setup.end == End::FirstFailure || (setup.sequel == Sequel::Simplify && !setup.reads_from)
+}
+
+/// Whether an execution ended because everything must begin anew, which is then prepared.
+fn must_begin_anew(engine: &Engine, driver: &mut InUse, ended: &Ended) -> bool {
+    match ended {
+        Ended::NeedLenders => {
+            if !driver::lend_more(engine, *driver) {
+                control::broken("the system allows no more threads");
+            }
+        }
+        Ended::Learnt => {}
+        Ended::NeedFork(why) => *driver = driver::fall_back(engine, why),
+        _ => return false,
     }
     true
 }

@@ -1,5 +1,6 @@
 //! What went wrong in an execution, and the classes that failures fall into.
 
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -71,6 +72,8 @@ impl Failed {
 pub(crate) struct Classes {
     /// In order of discovery.
     pub(crate) list: Vec<FoundFailure>,
+    /// Those whose schedule has fewer points than executions have now, by number.
+    old: BTreeSet<usize>,
 }
 
 /// Classes beyond this many are counted as executions that failed, but not told apart.
@@ -82,14 +85,19 @@ impl Classes {
         for class in &mut self.list {
             class.count = 0;
         }
+        self.expect_more_points();
     }
 
-    /// Counts a failure, and reports it at once when it is the first of its class. When the exploration has begun anew, the
-    /// first of it takes the place of the older one, which knew of less shared memory.
+    /// More memory was found shared: schedules with more points are to take the place of those that there are.
+    pub(crate) fn expect_more_points(&mut self) {
+        self.old = (0..self.list.len()).collect();
+    }
+
+    /// Counts a failure, and reports it at once when it is the first of its class, or of those that know of more shared memory.
     pub(crate) fn add(&mut self, failed: &Failed, output: impl FnOnce() -> Vec<String>, steps: impl FnOnce() -> Vec<TakenStep>) {
         let known = self.list.iter_mut().enumerate().find(|(_, known)| failed.same_class(known));
         if let Some((index, known)) = known {
-            if known.count == 0 {
+            if self.old.remove(&index) {
                 known.steps = steps();
                 control::report(&minimized_text(index, &known.steps));
             }

@@ -14,7 +14,7 @@ use crate::instrument::{
     Bare, Declared, WaysOut, add_frame, cover_ways_out, enter, inline_hooks, instrument_nodes, look_once, private_addresses,
     quiet_functions,
 };
-use crate::llvm::{Builder, Module, with_module};
+use crate::llvm::{Builder, Instruction, Module, with_module};
 use crate::{PassError, inject};
 
 /// Which hooks to add.
@@ -77,9 +77,10 @@ pub(crate) fn transform_module(module: Module<'_>, what: &Transform<'_>) -> Resu
         count(body, planned, &mut done);
         done.operations += waits.len() as u64;
         if body.refused.is_none() {
-            change(module, body, planned, hooks, &bare)?;
+            change(module, (body, planned, &waits), hooks, &bare)?;
+        } else {
+            inject::give_up_before(module, body.function, &waits);
         }
-        inject::give_up_before(module, body.function, &waits);
     }
     if what.hooks.is_some() || done.operations > 0 {
         strip_promises(module);
@@ -107,12 +108,19 @@ fn count(body: &Body<'_>, planned: &PlannedBody, done: &mut Transformed) {
     }
 }
 
-fn change<'m>(module: Module<'m>, body: &Body<'m>, planned: &PlannedBody, hooks: Option<Hooks>, bare: &Bare<'m>) -> Result<(), PassError> {
+/// Changes one body. Whatever stands before calls is inserted before its ways out are covered: that may make other instructions of calls.
+fn change<'m>(
+    module: Module<'m>,
+    (body, planned, waits): (&Body<'m>, &PlannedBody, &[Instruction<'m>]),
+    hooks: Option<Hooks>,
+    bare: &Bare<'m>,
+) -> Result<(), PassError> {
     let glances = if hooks.is_none() { Glances::Yes } else { Glances::No };
     let hooks = hooks.filter(|_| !bare.quiet.contains(&body.function));
     let record = hooks == Some(Hooks::Record);
     let locks = planned.len() > 0;
     if hooks.is_none() && !locks {
+        inject::give_up_before(module, body.function, waits);
         return Ok(());
     }
     let builder = Builder::new(module, body.function);
@@ -128,6 +136,7 @@ fn change<'m>(module: Module<'m>, body: &Body<'m>, planned: &PlannedBody, hooks:
     if let Some(hooks) = hooks {
         instrument_nodes(body, hooks, bare, frame, &builder, declared)?;
     }
+    inject::give_up_before(module, body.function, waits);
     if let Some(frame) = frame {
         cover_ways_out(body.function, WaysOut { leave: record, unwind: locks }, frame, &builder, declared);
     }

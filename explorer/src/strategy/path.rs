@@ -265,13 +265,14 @@ impl<N> Path<N> {
         self.picked
     }
 
-    /// The subtree that is left: the path, with what a search keeps at each level.
+    /// The subtree that is left: the path, with what a search keeps at each level; before the first execution, all that it was given.
     pub(super) fn left(&self, mut kept: impl FnMut(&N) -> [ThreadSet; 2]) -> Subtree {
         let step = |level: &Level<N>| {
             let [todo, asleep] = kept(&level.node);
             Repeat { thread: level.chosen, what: level.what, todo, asleep, picks: level.picks.clone() }
         };
-        Subtree { steps: self.levels().iter().map(step).collect() }
+        let given = self.start.iter().skip(self.length).cloned();
+        Subtree { steps: self.levels().iter().map(step).chain(given).collect() }
     }
 
     /// How many schedules there are in all, if those before the path are like those after it (the weighted backtrack estimator of

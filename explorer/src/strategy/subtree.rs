@@ -184,6 +184,18 @@ mod tests {
     }
 
     #[test]
+    fn a_piece_that_was_not_begun_is_left_as_it_is() {
+        for extent in [Extent::SleepSets, Extent::Preemptions(1)] {
+            let mut search = Budget::new(Box::new(DepthFirst::new(extent)), 3);
+            explore(&program(1, Flavor::Everything), &mut search);
+            for piece in search.left().into_iter().flat_map(|left| left.split(3)) {
+                assert!(!piece.steps.is_empty());
+                assert_eq!(DepthFirst::within(extent, piece.clone()).left(), [piece]);
+            }
+        }
+    }
+
+    #[test]
     fn pieces_together_are_the_whole() {
         for seed in 0..25 {
             for extent in [Extent::SleepSets, Extent::Preemptions(1), Extent::Delays(2)] {

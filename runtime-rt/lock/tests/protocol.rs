@@ -85,6 +85,14 @@ impl World {
         drop_tenure(self.me(slot), self.lock);
     }
 
+    /// Weakens all that it has.
+    fn weaken(self, slot: u16, to: Mode) {
+        let me = self.me(slot);
+        for view in me.thread.entries() {
+            weaken(me, self.lock, view, to);
+        }
+    }
+
     fn region(self, slot: u16, mode: Mode) {
         self.enter(slot, mode, 1);
         self.touch(mode);
@@ -183,10 +191,7 @@ fn a_writer_that_lets_readers_in_for_a_while_stays_alone_with_its_writes() {
     fn admit(w: World, s: u16) {
         w.enter(s, X, 1);
         w.touch(X);
-        let me = w.me(s);
-        for view in me.thread.entries() {
-            weaken(me, w.lock, view, U);
-        }
+        w.weaken(s, U);
         w.touch(R);
         w.enter(s, X, 2);
         w.touch(X);
@@ -202,10 +207,7 @@ fn a_degraded_writer_keeps_writers_out() {
     fn degrade(w: World, s: u16) {
         w.enter(s, X, 1);
         w.touch(X);
-        let me = w.me(s);
-        for view in me.thread.entries() {
-            weaken(me, w.lock, view, R);
-        }
+        w.weaken(s, R);
         w.touch(R);
         w.leave(s);
     }
@@ -258,14 +260,15 @@ fn a_nested_hold_survives_the_end_of_a_bias() {
 mod glances {
     use super::*;
 
-    fn step(w: World) {
-        w.number.store(w.number.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    fn write(w: World) {
+        for _ in 0..2 {
+            w.number.store(w.number.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
     }
 
     fn writes(w: World, s: u16) {
         w.enter(s, X, 1);
-        step(w);
-        step(w);
+        write(w);
         w.leave(s);
     }
 
@@ -278,15 +281,10 @@ mod glances {
     fn upgrades(w: World, s: u16) {
         w.enter(s, U, 1);
         w.enter(s, X, 2);
-        step(w);
-        step(w);
-        let me = w.me(s);
-        for view in me.thread.entries() {
-            weaken(me, w.lock, view, U);
-        }
+        write(w);
+        w.weaken(s, U);
         w.enter(s, X, 3);
-        step(w);
-        step(w);
+        write(w);
         w.leave(s);
     }
 
@@ -295,12 +293,8 @@ mod glances {
         for _ in 0..2 {
             w.enter(s, R, 1);
             w.enter(s, X, 2);
-            step(w);
-            step(w);
-            let me = w.me(s);
-            for view in me.thread.entries() {
-                weaken(me, w.lock, view, R);
-            }
+            write(w);
+            w.weaken(s, R);
         }
         w.leave(s);
     }

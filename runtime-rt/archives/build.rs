@@ -5,6 +5,7 @@
 //!
 //! What cargo makes holds all of `core`, `alloc` and whatever else the runtime depends on. Each archive is reduced to one object: what
 //! its doors reach, linked together, with every other symbol hidden, so that it neither fills nor meets the program that it goes into.
+//! The doors are weak: a program that defines one of these functions itself, as tinycthread does with C11's, keeps its own.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -78,6 +79,7 @@ fn reduce(from: &Path, to: &Path) {
     run(tool("llvm-objcopy")
         .args(["--strip-debug", "--remove-section=.llvmbc", "--remove-section=.llvmcmd"])
         .arg(format!("--keep-global-symbols={}", kept.display()))
+        .arg("--weaken")
         .arg(&object));
     let _ = fs::remove_file(to);
     run(tool("llvm-ar").arg("qcS").arg(to).arg(&object));

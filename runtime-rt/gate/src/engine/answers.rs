@@ -65,6 +65,11 @@ pub(crate) fn answer(engine: &Engine, number: libc::c_long, arguments: &[usize; 
     }
 }
 
+/// Whether `gettid` gives this number to a thread of this execution.
+pub(super) fn is_thread(engine: &Engine, number: usize) -> bool {
+    number.checked_sub(process()).is_some_and(|index| index < engine.model.borrow().threads.len())
+}
+
 fn now(engine: &Engine) -> (u64, u64) {
     engine.hope(Hope::Time);
     let now = engine.model.borrow().now().0;

@@ -54,6 +54,7 @@ pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6
     if let Some(result) = answers::answer(engine, number, &arguments) {
         return Verdict::Done(result);
     }
+    let arguments = as_caller(engine, number, arguments);
     if let Some(result) = print(engine, number, &arguments) {
         return Verdict::Done(result);
     }
@@ -71,6 +72,27 @@ pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6
         return Verdict::ByFiber;
     }
     irregular(engine, number, &arguments).unwrap_or_else(|| Verdict::Done(pass(number, arguments)))
+}
+
+/// Calls about how a thread is to run name it by its number. The kernel knows none that `gettid` gave, and what it is asked of the caller,
+/// 0, holds for the one OS thread that runs them all.
+fn as_caller(engine: &Engine, number: libc::c_long, mut arguments: [usize; 6]) -> [usize; 6] {
+    let at = match number {
+        libc::SYS_sched_setaffinity
+        | libc::SYS_sched_getaffinity
+        | libc::SYS_sched_setscheduler
+        | libc::SYS_sched_getscheduler
+        | libc::SYS_sched_setparam
+        | libc::SYS_sched_getparam
+        | libc::SYS_sched_setattr
+        | libc::SYS_sched_getattr => 0,
+        libc::SYS_setpriority | libc::SYS_getpriority if arguments[0] == libc::PRIO_PROCESS as usize => 1,
+        _ => return arguments,
+    };
+    if answers::is_thread(engine, arguments[at]) {
+        arguments[at] = 0;
+    }
+    arguments
 }
 
 /// What is printed is kept in memory where that is possible; the kernel sees it where the program asks about the file.
@@ -200,6 +222,10 @@ fn name(number: libc::c_long) -> &'static str {
             "the program uses sockets or pipes"
         }
         libc::SYS_eventfd2 | libc::SYS_epoll_create1 | libc::SYS_poll => "the program waits for descriptors",
+        libc::SYS_sched_setaffinity | libc::SYS_sched_setscheduler | libc::SYS_sched_setparam | libc::SYS_setpriority => {
+            "the program says where or how urgently its threads are to run"
+        }
+        libc::SYS_prctl => "the program has the kernel keep something of a thread, such as its name",
         _ => "the program makes system calls that cannot be undone",
     }
 }

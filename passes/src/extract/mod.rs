@@ -1,6 +1,6 @@
 //! Bitcode to `model::program`, in the order of the work:
 //!
-//! 1. `prepare`: promote locals to registers, find functions that must be left alone;
+//! 1. `prepare`: promote locals to registers, find functions that must be left alone (`registers`: for the sake of their assembly);
 //! 2. `key`: the stable identity of each body;
 //! 3. `collect`: each body's nodes, in the one numbering that instrumentation and injection share;
 //! 4. `place`: what memory each access is to;
@@ -16,6 +16,7 @@ mod pointer;
 mod prepare;
 mod privacy;
 mod program;
+mod registers;
 
 pub(crate) use collect::{Act, Body, CallPoint, Length, RangePoint, Target, Touch, bodies, resolve};
 pub(crate) use place::Places;

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use super::registers::{Statement, keeps_values};
 use crate::PassError;
 use crate::llvm::{Function, Module, Opcode, Value};
 
@@ -51,7 +52,15 @@ fn refusal<'m>(function: Function<'m>, resolvers: &HashSet<Value<'m>>) -> Option
             _ => {}
         }
     }
+    let calls = function.instructions().filter(|instruction| instruction.opcode() == Opcode::LLVMCall).map(|call| call.called());
+    if keeps_values(calls.filter_map(statement)) {
+        return Some("its assembly keeps values in registers without a word to the compiler");
+    }
     (branches_indirectly && !function.split_indirect_edges()).then_some("it has computed gotos with shared targets")
+}
+
+fn statement(called: Value<'_>) -> Option<Statement> {
+    Some(Statement { text: called.assembly()?, constraints: called.assembly_constraints()? })
 }
 
 /// Runs `sroa` on all functions but those that are left alone. LLVM passes over `optnone`, so these get it for the time.

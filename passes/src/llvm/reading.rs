@@ -191,6 +191,16 @@ impl<'m> Value<'m> {
         let data = llvm!(core::LLVMGetInlineAsmAsmString(self.raw, &raw mut size));
         Some(shim::Text { data, size }.to_text().unwrap_or_default())
     }
+
+    /// The constraints of an inline assembly value.
+    pub(crate) fn assembly_constraints(self) -> Option<String> {
+        if self.kind() != ValueKind::LLVMInlineAsmValueKind {
+            return None;
+        }
+        let mut size = 0;
+        let data = llvm!(core::LLVMGetInlineAsmConstraintString(self.raw, &raw mut size));
+        Some(shim::Text { data, size }.to_text().unwrap_or_default())
+    }
 }
 
 impl<'m> Type<'m> {

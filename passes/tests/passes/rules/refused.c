@@ -19,6 +19,10 @@ out:
   return 1;
 }
 __attribute__((naked)) void naked(void) { __asm__("ret"); }
+void silent_registers(void) {
+  __asm__ volatile("movd %0, %%xmm5" : : "m"(x));
+  __asm__ volatile("movd %%xmm5, %0" : "=m"(x));
+}
 int tail(int n) {
   x = n;
   __attribute__((musttail)) return tail(n + 1);
@@ -33,6 +37,8 @@ int resolved(void) __attribute__((ifunc("resolve")));
 // CHECK-NOT:   @__atomfix
 // CHECK-LABEL: define {{.*}} @naked(
 // CHECK-NOT:   @__atomfix
+// CHECK-LABEL: define {{.*}} @silent_registers(
+// CHECK-NOT:   @__atomfix
 // CHECK-LABEL: define {{.*}} @tail(
 // CHECK-NOT:   @__atomfix
 // CHECK-LABEL: define {{.*}} @resolve(
@@ -42,6 +48,7 @@ int resolved(void) __attribute__((ifunc("resolve")));
 // EXTRACT:     function returns_twice {{f[0-9a-f]+}} refused: it calls a function that returns twice (setjmp)
 // EXTRACT:     function assembly_goto {{f[0-9a-f]+}} refused: it has an asm goto
 // EXTRACT:     function naked {{f[0-9a-f]+}} refused: it is naked
+// EXTRACT:     function silent_registers {{f[0-9a-f]+}} refused: its assembly keeps values in registers without a word to the compiler
 // EXTRACT:     function tail {{f[0-9a-f]+}} refused: it has a call that must be a tail call
 // EXTRACT:     function resolve@refused.c {{f[0-9a-f]+}} refused: it resolves an ifunc
 // EXTRACT:     uncovered returns_twice: it calls a function that returns twice (setjmp)

@@ -202,10 +202,26 @@ fn notes(explored: &Explored, task: &Task<'_>, sources: &Sources<'_>) -> Vec<Str
         notes
             .push("the exploration ended early: nothing moved, and the execution alone could not be ended; `--driver fork` can".to_owned());
     }
+    notes.extend(limits(explored));
+    let uncovered = &task.subject.capture.uncovered;
+    if !uncovered.is_empty() {
+        let names: Vec<String> = uncovered.iter().map(|one| format!("{} ({})", readable(&one.what), one.why)).collect();
+        notes.push(format!("not instrumented: {}", names.join(", ")));
+    }
+    notes
+}
+
+/// What the limits of an execution kept from being known.
+fn limits(explored: &Explored) -> Vec<String> {
+    let reached = explored.found.failures.iter().filter(|found| found.kind == FailureKind::StepLimit);
+    if explored.counts.schedules > 0 && reached.clone().map(|found| found.count).sum::<u64>() == explored.counts.schedules {
+        let help = "give it less to do, or allow more with `--max-steps` or `--step-timeout`";
+        return vec![format!("no schedule came to its end: the program never ends, or has too much to do to be explored: {help}")];
+    }
+    let mut notes = Vec::new();
     // The other limits name what there was too much of.
-    let is_hung = |message: &str| !["steps", "threads"].iter().any(|limited| message.contains(limited));
-    let hung = explored.found.failures.iter().any(|found| found.kind == FailureKind::StepLimit && is_hung(&found.message));
-    if hung {
+    let is_hung = |found: &FoundFailure| !["steps", "threads"].iter().any(|limited| found.message.contains(limited));
+    if reached.clone().any(is_hung) {
         notes.push("what takes longer without a step than `--step-timeout` counts as hung".to_owned());
     }
     if explored.counts.cut > 0 {
@@ -213,11 +229,6 @@ fn notes(explored: &Explored, task: &Task<'_>, sources: &Sources<'_>) -> Vec<Str
             "{} cut at `--max-steps`: what would have followed is not known; a program that never ends should end after some rounds",
             counted(explored.counts.cut, "execution")
         ));
-    }
-    let uncovered = &task.subject.capture.uncovered;
-    if !uncovered.is_empty() {
-        let names: Vec<String> = uncovered.iter().map(|one| format!("{} ({})", readable(&one.what), one.why)).collect();
-        notes.push(format!("not instrumented: {}", names.join(", ")));
     }
     notes
 }

@@ -171,3 +171,25 @@ int main(int count, char **arguments) {
         }
     }
 }
+
+#[test]
+fn what_has_too_much_to_do_is_told_apart_from_what_fails() {
+    let sandbox = Sandbox::new();
+    let source = "#include <pthread.h>
+static _Atomic int n;
+static void *count(void *more) {
+  for (int i = 0; i < 100000; i++) n++;
+  return more;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, NULL, count, NULL);
+  count(NULL);
+  pthread_join(t, NULL);
+}
+";
+    sandbox.compile("main.c", source, &[]);
+    let said = sandbox.atomfix(&["check", "./app", "--strategy", "random", "--max-schedules", "3"]);
+    assert!(said.out.contains("note: no schedule came to its end: the program never ends, or has too much to do"), "{}", said.out);
+    assert!(!said.out.contains("cut at"), "{}", said.out);
+}

@@ -8,6 +8,7 @@ use std::path::Path;
 use passes::capture::{self, Capture};
 
 use crate::exit::Failure;
+use crate::input::NAME_ANOTHER;
 
 /// A program that runs with our runtimes in it.
 pub(crate) fn captured(program: &Path) -> Result<Capture, Failure> {
@@ -28,7 +29,7 @@ pub(crate) fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
     match path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         Some(folder) => {
             let what = format!("{}: cannot write: there is no folder {}", path.display(), folder.display());
-            Err(Failure::usage(what, "make it, or name a file in a writable folder"))
+            Err(Failure::usage(what, NAME_ANOTHER))
         }
         None => Ok(()),
     }

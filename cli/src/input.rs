@@ -20,11 +20,14 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
+/// What helps who cannot write a file into its folder.
+pub(crate) const NAME_ANOTHER: &str = "name a file in a folder that exists and can be written";
+
 /// What helps who cannot write a file.
 pub(crate) fn help_to_write(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space, or name a file on another disk",
-        _ => "name a file in a folder that exists and can be written",
+        _ => NAME_ANOTHER,
     }
 }
 

@@ -24,6 +24,7 @@ use model::wire::{self, PROFILE};
 use profiler::swap::Recovery;
 
 use crate::exit::Failure;
+use crate::wording::pasted;
 
 /// A program and its folder.
 #[derive(Clone, Debug)]
@@ -103,7 +104,7 @@ impl Project {
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let next = format!("run `atomfix profile {} -- ARGS` with arguments for which the program passes", self.name());
+                let next = format!("run `atomfix profile {} -- ARGS` with arguments for which the program passes", pasted(&self.program));
                 return Err(Failure::usage(format!("{}: there is no profile of this program", self.name()), next));
             }
             Err(error) => {

@@ -1,8 +1,10 @@
-//! How things are said to people: counts with their nouns, names of C++ as the source has them, and paths without detours.
+//! How things are said to people: counts with their nouns, names of C++ as the source has them, paths without detours, and words that can
+//! be pasted into a shell.
 //!
 //! Not here: names of other languages; what does not demangle is left as it is. Symbolic links in paths are not looked up.
 
 use std::fmt::Display;
+use std::path::Path;
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
@@ -14,6 +16,13 @@ pub(crate) fn counted<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -
         _ => "s",
     };
     format!("{count} {noun}{ending}")
+}
+
+/// A path as one word of a shell's command line.
+pub(crate) fn pasted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+=:,@%".contains(letter);
+    if !text.is_empty() && text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// A text with every linkage name of C++ in it replaced by the name in the source, without parameters and long template arguments, and
@@ -108,6 +117,14 @@ mod tests {
     fn a_noun_follows_its_count() {
         let said = [counted(0_u32, "pair"), counted(1_u64, "process"), counted(2_usize, "process"), counted(1_u32, "lock")];
         assert_eq!(said, ["0 pairs", "1 process", "2 processes", "1 lock"]);
+    }
+
+    #[test]
+    fn what_a_shell_would_take_apart_is_quoted() {
+        for (path, expected) in [("./app", "./app"), ("größe/a+b", "größe/a+b"), ("my app", "'my app'"), ("it's", r"'it'\''s'"), ("", "''")]
+        {
+            assert_eq!(pasted(Path::new(path)), expected);
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::input;
 use crate::kept;
 use crate::parts::{self, Joined, Parts};
 use crate::sources::Sources;
-use crate::wording::counted;
+use crate::wording::{counted, pasted};
 
 /// The command line of `check`.
 #[derive(Args)]
@@ -293,7 +293,7 @@ fn show(arguments: &Arguments, result: &CheckResult, explored: &Explored, source
         for detail in &found.details {
             println!("    {}", sources.resolve(detail));
         }
-        println!("    atomfix replay {}", failure.schedule);
+        println!("    atomfix replay {}", pasted(failure.schedule.as_ref()));
     }
 }
 

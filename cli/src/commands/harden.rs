@@ -16,7 +16,7 @@ use crate::extracted::extracted;
 use crate::project::{self, Project};
 use crate::runtime::Runtime;
 use crate::variant::{self, Variant};
-use crate::wording::{counted, readable};
+use crate::wording::{counted, pasted, readable};
 
 /// The command line of `harden`.
 #[derive(clap::Args)]
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (locks, operations) = (counted(enabled, "lock"), counted(built.operations, "operation"));
     println!("{}: {locks}, {operations} injected", arguments.output.display());
     println!("certificate {hash} is in it; what it says: {}", certificate::store(&project, &certificate)?);
-    println!("Next: atomfix check {} -- ARGS", arguments.output.display());
+    println!("Next: atomfix check {} -- ARGS", pasted(&arguments.output));
     Ok(Exit::Clean.into())
 }
 

@@ -20,7 +20,7 @@ use crate::correlation;
 use crate::exit::{Exit, Failure};
 use crate::extracted::extracted;
 use crate::project::Project;
-use crate::wording::{counted, readable};
+use crate::wording::{counted, pasted, readable};
 
 /// What an accepted plan may claim.
 pub(crate) const CHECKED: &str = "checked: every pair is covered, every way out releases, and no cycle of waits has part in these locks";
@@ -125,7 +125,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.stats {
         print!("\n{}", readable(&inferred.statistics.to_string()));
     }
-    println!("\nThe plan is in {}. Next: atomfix harden {}", path.display(), project.name());
+    let hardened = format!("{}.hard", project.name());
+    println!("\nThe plan is in {}. Next: atomfix harden {} -o {}", path.display(), pasted(&arguments.program), pasted(hardened.as_ref()));
     Ok(Exit::Clean.into())
 }
 

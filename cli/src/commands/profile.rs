@@ -31,7 +31,7 @@ use crate::exit::{Exit, Failure};
 use crate::extracted::extracted;
 use crate::project::Project;
 use crate::recorded;
-use crate::wording::{counted, readable};
+use crate::wording::{counted, pasted, readable};
 
 /// The command line of `profile`.
 #[derive(Args)]
@@ -142,7 +142,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     println!("{}", steps.summary(&tally.watched));
     profile.merge(tally.profile);
     project.store_profile(&profile)?;
-    println!("The profile has {}. Next: atomfix infer {}", counted(profile.runs.len(), "run"), project.name());
+    println!("The profile has {}. Next: atomfix infer {}", counted(profile.runs.len(), "process"), pasted(&arguments.program));
     Ok(Exit::Clean.into())
 }
 
@@ -154,7 +154,7 @@ fn refuse_hardened(project: &Project, capture: &Capture) -> Result<(), Failure> 
     match &capture.record.hardened {
         None => Ok(()),
         Some(hardened) => {
-            let next = format!("profile its original: atomfix profile {}", hardened.original.display());
+            let next = format!("profile its original: atomfix profile {}", pasted(&hardened.original));
             Err(Failure::usage(format!("{}: this is a hardened program", project.name()), next))
         }
     }

@@ -22,6 +22,7 @@ use crate::exploration::{self, Task};
 use crate::gated::Subject;
 use crate::input;
 use crate::sources::Sources;
+use crate::wording::pasted;
 
 /// The command line of `replay`.
 #[derive(Args)]
@@ -46,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let subject = Subject::open(&program)?;
     if subject.identity(schedule.variant) != schedule.build || subject.named() != schedule.variant {
         let what = format!("{}: this is a schedule of another build of {}", arguments.schedule.display(), program.display());
-        return Err(Failure::usage(what, format!("find schedules of this build with `atomfix check {}`", program.display())).into());
+        return Err(Failure::usage(what, format!("find schedules of this build with `atomfix check {}`", pasted(&program))).into());
     }
     let sources = Sources::of(&subject.capture);
     let gated = subject.gated(schedule.variant)?;

@@ -19,6 +19,16 @@ pub trait Change {
         inner.begin()
     }
 
+    /// As [`Strategy::repeats`].
+    fn repeats(&self, inner: &dyn Strategy) -> usize {
+        inner.repeats()
+    }
+
+    /// As [`Strategy::repeated`].
+    fn repeated(&mut self, inner: &mut dyn Strategy, steps: usize) {
+        inner.repeated(steps);
+    }
+
     /// As [`Strategy::choose`].
     fn choose(&mut self, inner: &mut dyn Strategy, point: &Point<'_>) -> Choice {
         inner.choose(point)
@@ -67,6 +77,14 @@ impl<'a, S: DerefMut<Target = dyn Strategy + 'a>, C: Change> Strategy for Around
 
     fn begin(&mut self) -> bool {
         self.change.begin(&mut *self.inner)
+    }
+
+    fn repeats(&self) -> usize {
+        self.change.repeats(&*self.inner)
+    }
+
+    fn repeated(&mut self, steps: usize) {
+        self.change.repeated(&mut *self.inner, steps);
     }
 
     #[inline]

@@ -129,6 +129,11 @@ impl Change for Allowance {
         self.0 > 0 && inner.begin()
     }
 
+    fn repeated(&mut self, inner: &mut dyn Strategy, steps: usize) {
+        self.0 = self.0.saturating_sub(u64::try_from(steps).unwrap_or(u64::MAX));
+        inner.repeated(steps);
+    }
+
     #[inline]
     fn choose(&mut self, inner: &mut dyn Strategy, point: &Point<'_>) -> Choice {
         self.0 = self.0.saturating_sub(1);
@@ -153,6 +158,16 @@ mod tests {
         let mut part = Part { work: Work::Reduce(None), subtree: Subtree::default(), steps: u64::MAX }.build();
         explore(&program, &mut *part);
         assert_eq!((part.counts().schedules, part.counts().abandoned), (14, 0));
+    }
+
+    #[test]
+    fn steps_that_are_taken_again_count_as_well() {
+        let begins_after = |repeated: usize| {
+            let mut part = Part { work: Work::Reduce(None), subtree: Subtree::default(), steps: 5 }.build();
+            part.repeated(repeated);
+            part.begin()
+        };
+        assert_eq!([4, 5, 6].map(begins_after), [true, false, false]);
     }
 
     #[test]

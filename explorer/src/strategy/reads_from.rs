@@ -54,6 +54,11 @@ impl Change for Classes {
         inner.begin()
     }
 
+    /// None: what each step reads from is told by all steps before it.
+    fn repeats(&self, _: &dyn Strategy) -> usize {
+        0
+    }
+
     fn pick(&mut self, inner: &mut dyn Strategy, pick: &Pick<'_>) -> u32 {
         let option = inner.pick(pick);
         self.picked = mix(self.picked, u64::from(option) + 1);

@@ -84,6 +84,10 @@ fn begin(engine: &Engine) {
 }
 
 /// Takes one step: who took it, or how the execution ended. `enabled` is memory for those who can.
+///
+/// Part of its caller, the loop of an execution: where the engine returned between two fibers, the processor's record of return addresses would
+/// be one off, and both that return and the next fiber's first one mispredicted.
+#[inline(always)]
 fn step(
     engine: &Engine,
     strategy: &mut dyn Strategy,
@@ -119,9 +123,10 @@ fn step(
         };
         engine.model.borrow_mut().perform(thread, &event, &mut pick)
     };
-    record(engine, thread, &event, preempts);
-    strategy.executed(&Step { thread, event });
-    go_on(engine, strategy, (thread, event, result), enabled)
+    let step = Step { thread, event };
+    record(engine, &step, preempts);
+    strategy.executed(&step);
+    go_on(engine, strategy, &step, result, enabled)
 }
 
 /// Lets a thread go on to its next point after its event was performed in the model, with this result.
@@ -129,11 +134,14 @@ fn step(
 pub(super) fn go_on(
     engine: &Engine,
     strategy: &mut dyn Strategy,
-    (thread, event, result): (ThreadId, Event, i32),
+    step: &Step,
+    result: i32,
     enabled: &ThreadSet,
 ) -> Result<ThreadId, Ended> {
+    let Step { thread, event } = step;
+    let thread = *thread;
     timers::fire(engine);
-    engine.note_step(thread, &event);
+    engine.note_step(thread, event);
     control::add(Word::Steps, 1);
     if matches!(event.kind, EventKind::WaitTimeout | EventKind::LockTimeout) {
         control::note(Note::BoundedTimeouts);
@@ -144,13 +152,13 @@ pub(super) fn go_on(
     if let Some(before) = before {
         strategy.overwrote(before);
         if event.range.and_then(word) == Some(before) {
-            engine.model.borrow_mut().changed_nothing(thread, &event);
+            engine.model.borrow_mut().changed_nothing(thread, event);
         }
     }
     if engine.model.borrow().holds.has_news() {
         tell_released(engine, strategy, thread);
     }
-    engine.rounds.step(&Taken { thread, event, result, before }, enabled);
+    engine.rounds.step(&Taken { step, result, before }, enabled);
     match stop {
         Stop::Point if engine.rounds.is_watching() => {
             engine.fibers.borrow()[thread.index()].leave_place();
@@ -271,7 +279,7 @@ fn pick(engine: &Engine, strategy: &mut dyn Strategy, threads: &[ThreadId]) -> T
     threads.get(option as usize).copied().unwrap_or(threads[0])
 }
 
-fn record(engine: &Engine, thread: ThreadId, event: &Event, preempts: bool) {
+fn record(engine: &Engine, &Step { thread, ref event }: &Step, preempts: bool) {
     let site = event.site;
     let (ordinal, range) = match event.kind.access() {
         // Others are to words of the engine's own.

@@ -7,7 +7,7 @@
 //! Where it is not, or where more is to be found out (threads that go round, locks that were lost, choices within steps), the execution goes
 //! on as others do, and the strategy sees what is different. Only with memory put back (`restore`): another process may die on the way.
 
-use explorer::strategy::Strategy;
+use explorer::strategy::{Step, Strategy};
 use explorer::threads::ThreadSet;
 use model::ids::ThreadId;
 
@@ -40,14 +40,14 @@ pub(super) fn steps(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) ->
 #[inline]
 fn step(engine: &Engine, strategy: &mut dyn Strategy, before: &Recorded) -> Option<Result<ThreadId, Ended>> {
     let thread = before.thread;
-    let (event, result) = {
+    let (step, result) = {
         let mut model = engine.model.borrow_mut();
         if engine.rounds.is_watching() || model.holds.has_news() {
             return None;
         }
         let event = model.ready(thread).filter(|event| event.kind == before.kind && event.site == before.site)?;
         // Steps with a choice are not taken again.
-        (event, model.perform(thread, &event, &mut |_| 0))
+        (Step { thread, event }, model.perform(thread, &event, &mut |_| 0))
     };
-    Some(go_on(engine, strategy, (thread, event, result), &ThreadSet::EMPTY))
+    Some(go_on(engine, strategy, &step, result, &ThreadSet::EMPTY))
 }

@@ -19,8 +19,9 @@ use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 use core::hash::{Hash, Hasher};
 
+use explorer::strategy::Step;
 use explorer::threads::{MAX_THREADS, ThreadSet};
-use model::event::{Comparison, Event, EventKind, Range};
+use model::event::{Comparison, EventKind, Range};
 use model::ids::ThreadId;
 
 use crate::gate::compare::word;
@@ -102,11 +103,9 @@ struct Last {
 
 /// What a step may have done.
 #[derive(Clone, Copy)]
-pub(crate) struct Taken {
-    /// Who.
-    pub(crate) thread: ThreadId,
-    /// What.
-    pub(crate) event: Event,
+pub(crate) struct Taken<'a> {
+    /// Who took it, and what it was.
+    pub(crate) step: &'a Step,
     /// The C library's result.
     pub(crate) result: i32,
     /// What its memory held before, if it is known to have written.
@@ -174,7 +173,7 @@ impl Rounds {
 
     /// A step was taken. `enabled` are those who could have taken it.
     #[inline]
-    pub(crate) fn step(&self, taken: &Taken, enabled: &ThreadSet) {
+    pub(crate) fn step(&self, taken: &Taken<'_>, enabled: &ThreadSet) {
         let number = self.steps.get() + 1;
         self.steps.set(number);
         let watched = self.watch.get();
@@ -198,7 +197,7 @@ impl Rounds {
                 for thread in enabled.iter() {
                     last[thread.index() % MAX_THREADS].enabled = number;
                 }
-                last[taken.thread.index() % MAX_THREADS].taken = number;
+                last[taken.step.thread.index() % MAX_THREADS].taken = number;
             }
         }
         self.follow_memory(taken);
@@ -214,14 +213,14 @@ impl Rounds {
     }
 
     /// Who did what, and memory as it is now.
-    fn digest_of(&self, Taken { thread, event, .. }: &Taken) -> u64 {
+    fn digest_of(&self, Taken { step: Step { thread, event }, .. }: &Taken<'_>) -> u64 {
         let mut digest = Digest::default();
         (thread.0, event.kind.code().number(), event.site, event.range.map(|range| range.address)).hash(&mut digest);
         (self.memory.get(), self.looks.get()).hash(&mut digest);
         digest.finish()
     }
 
-    fn follow_memory(&self, Taken { event, before, .. }: &Taken) {
+    fn follow_memory(&self, Taken { step: Step { event, .. }, before, .. }: &Taken<'_>) {
         let writes = match event.kind {
             EventKind::Access { rw, .. } => rw.writes(),
             EventKind::CompareAndSwap { finds, .. } => finds == Comparison::Equal,
@@ -259,7 +258,7 @@ impl Rounds {
 }
 
 /// Whether a step is one of a thread that tries again, or gives way.
-fn is_sign(Taken { event, result, .. }: &Taken) -> bool {
+fn is_sign(Taken { step: Step { event, .. }, result, .. }: &Taken<'_>) -> bool {
     use EventKind as K;
     match event.kind {
         K::Yield | K::Sleep | K::WaitTimeout | K::LockTimeout => true,
@@ -313,6 +312,7 @@ impl Hasher for Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::event::Event;
     use model::pair::Rw;
 
     const A: ThreadId = ThreadId(0);
@@ -324,7 +324,7 @@ mod tests {
         rounds.begin();
         let event = Event { kind: EventKind::Yield, range: None, object: None, site: None };
         steps.iter().find_map(|&(thread, enabled, state)| {
-            rounds.step(&Taken { thread, event, result: 0, before: None }, &enabled.iter().copied().collect());
+            rounds.step(&Taken { step: &Step { thread, event }, result: 0, before: None }, &enabled.iter().copied().collect());
             if rounds.looks_at_states() { rounds.come_round(|digest| state.hash(digest)) } else { None }
         })
     }
@@ -347,7 +347,7 @@ mod tests {
             (0..2 * MANY_STEPS).find(|&step| {
                 let (thread, enabled) = (if step % 2 == 0 { A } else { B }, [A, B].into_iter().collect());
                 let event = Event { kind: EventKind::Access { rw: Rw::Read, atomic: true }, range: None, object: None, site: None };
-                rounds.step(&Taken { thread, event, result: 0, before: None }, &enabled);
+                rounds.step(&Taken { step: &Step { thread, event }, result: 0, before: None }, &enabled);
                 rounds.looks_at_states() && rounds.come_round(|digest| state(step).hash(digest)).is_some()
             })
         };
@@ -367,7 +367,11 @@ mod tests {
         let write = |new: u64| {
             let before = Some(value.replace(new));
             rounds.step(
-                &Taken { thread: A, event: Event { kind, range: Some(range), object: None, site: None }, result: 0, before },
+                &Taken {
+                    step: &Step { thread: A, event: Event { kind, range: Some(range), object: None, site: None } },
+                    result: 0,
+                    before,
+                },
                 &ThreadSet::one(A),
             );
             rounds.come_round(|_| {}).is_some()

@@ -125,10 +125,10 @@ impl ThreadSet {
         })
     }
 
-    /// Makes a part that of another set, with more members of the same part.
+    /// Makes a part that of another set.
     #[inline]
-    pub fn set_part(&mut self, part: usize, other: &Self, more: impl Iterator<Item = ThreadId>) {
-        self.words[part] = more.fold(other.words[part], |word, thread| word | bit(thread));
+    pub fn set_part(&mut self, part: usize, other: &Self) {
+        self.words[part] = other.words[part];
     }
 
     /// Members, in ascending order.

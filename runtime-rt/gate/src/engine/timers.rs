@@ -108,11 +108,16 @@ pub(crate) fn get(engine: &Engine, descriptor: i32) -> Result<Setting, Errno> {
 }
 
 /// Adds to those whose time has come.
+#[inline]
 pub(crate) fn fire(engine: &Engine) {
-    let mut timers = engine.timers.borrow_mut();
-    if timers.0.is_empty() {
-        return;
+    // At each step, and hardly any program has one.
+    if !engine.timers.borrow().0.is_empty() {
+        fire_due(engine);
     }
+}
+
+fn fire_due(engine: &Engine) {
+    let mut timers = engine.timers.borrow_mut();
     let now = engine.model.borrow().now();
     for timer in &mut timers.0 {
         let Some(due) = timer.due.filter(|&due| due <= now) else { continue };

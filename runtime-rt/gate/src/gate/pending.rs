@@ -12,7 +12,7 @@ use super::compare::compare;
 use super::model::{Model, Spurious};
 use super::objects::State;
 use super::readiness::Readiness;
-use super::thread::Life;
+use super::thread::{Life, Thread};
 use super::waiting::Once;
 
 /// Bytes of an injected lock.
@@ -29,13 +29,15 @@ impl Model {
     /// The same in memory of the caller's, for each step: the processor waits where small writes are read back as large ones.
     pub(crate) fn find_enabled(&mut self, enabled: &mut ThreadSet) {
         for part in 0..ThreadSet::PARTS {
+            enabled.set_part(part, &self.steady);
             for thread in self.dependent.part(part) {
-                let entry = &self.threads[thread.index()];
-                if is_flexible(&entry.request.ask) || entry.signals != 0 || entry.cancelled {
+                if self.is_flexible(&self.threads[thread.index()]) {
                     self.pending[thread.index()] = Some(self.event_of(thread));
                 }
+                if self.is_enabled(thread) {
+                    enabled.insert(thread);
+                }
             }
-            enabled.set_part(part, &self.steady, self.dependent.part(part).filter(|&thread| self.is_enabled(thread)));
         }
         if let Some(thread) = self.exiting
             && enabled.contains(thread)
@@ -54,8 +56,7 @@ impl Model {
             if !self.dependent.contains(thread) {
                 return None;
             }
-            let entry = &self.threads[thread.index()];
-            if is_flexible(&entry.request.ask) || entry.signals != 0 || entry.cancelled {
+            if self.is_flexible(&self.threads[thread.index()]) {
                 self.pending[thread.index()] = Some(self.event_of(thread));
             }
         }
@@ -209,20 +210,16 @@ impl Model {
             _ => ready.holds(),
         }
     }
-}
 
-/// Whether what the request is as an event depends on what others do.
-fn is_flexible(ask: &Ask) -> bool {
-    matches!(
-        ask,
-        Ask::Create
-            | Ask::Waiting { .. }
-            | Ask::CompareAndSwap { .. }
-            | Ask::AwaitSignal { .. }
-            | Ask::FutexReturn { .. }
-            | Ask::TimedJoin { .. }
-            | Ask::Lock { until: Until::Deadline(_), .. }
-            | Ask::ReadLock { until: Until::Deadline(_), .. }
-            | Ask::SemWait { until: Until::Deadline(_), .. }
-    )
+    /// Whether what the thread's request is as an event depends on what others do, or has changed by what they did.
+    fn is_flexible(&self, thread: &Thread) -> bool {
+        let by_request = match thread.request.ask {
+            Ask::Waiting { .. } => thread.woken || self.spurious == Spurious::Possible,
+            Ask::FutexReturn { .. } => thread.woken,
+            Ask::Lock { until, .. } | Ask::ReadLock { until, .. } | Ask::SemWait { until, .. } => until != Until::Forever,
+            Ask::Create | Ask::CompareAndSwap { .. } | Ask::AwaitSignal { .. } | Ask::TimedJoin { .. } => true,
+            _ => false,
+        };
+        by_request || thread.signals != 0 || thread.cancelled
+    }
 }

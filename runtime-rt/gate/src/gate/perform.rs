@@ -34,6 +34,14 @@ impl Model {
         if let EventKind::Interrupted { .. } = event.kind {
             return INTERRUPTED;
         }
+        // The most frequent ones first: what they do is done to memory alone.
+        if let Ask::Access { rw, .. } = self.threads[thread.index()].request.ask {
+            self.open_to_outside = false;
+            if rw.writes() {
+                self.note_change(thread);
+            }
+            return 0;
+        }
         let Thread { request, object, mutex, .. } = self.threads[thread.index()];
         let mut in_vain = false;
         let result = match (request.ask, object, event.kind) {
@@ -161,10 +169,14 @@ impl Model {
         };
         self.open_to_outside = false;
         if changes_state(event.kind) && !in_vain {
-            self.changes += 1;
-            self.threads[thread.index()].own_changes += 1;
+            self.note_change(thread);
         }
         result
+    }
+
+    fn note_change(&mut self, thread: ThreadId) {
+        self.changes += 1;
+        self.threads[thread.index()].own_changes += 1;
     }
 
     /// The thread has done what it was let do, which wrote what was there already: nothing was changed.

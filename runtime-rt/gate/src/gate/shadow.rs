@@ -91,7 +91,17 @@ impl Shadow {
     }
 
     /// Notes an access; whether it is to memory that is known to be shared.
+    #[inline]
     pub(crate) fn touch(&mut self, thread: ThreadId, range: Range, rw: Rw) -> bool {
+        let (number, first, length) = (range.address / BLOCK_BYTES, range.address % BLOCK_BYTES, u64::from(range.length));
+        if first + length <= BLOCK_BYTES {
+            self.touch_block(thread, number, first, length, rw)
+        } else {
+            self.touch_blocks(thread, range, rw)
+        }
+    }
+
+    fn touch_blocks(&mut self, thread: ThreadId, range: Range, rw: Rw) -> bool {
         let mut shared = false;
         let mut at = range.address;
         let end = range.address.saturating_add(u64::from(range.length));
@@ -125,7 +135,7 @@ impl Shadow {
         // Mostly there is nothing new to note, and all bytes are alike.
         let known = bytes[0];
         let was_here = known & (OTHERS - 1) == me || known & OTHERS != 0;
-        if was_here && known & written == written && bytes.iter().all(|byte| *byte == known) {
+        if was_here && known & written == written && are_all(bytes, known) {
             return known & SHARED != 0;
         }
         let mut shared = 0;
@@ -145,6 +155,12 @@ impl Shadow {
         }
         shared != 0
     }
+}
+
+/// Whether all of these are equal to one: four at a time, as most accesses are to a few.
+fn are_all(bytes: &[u16], one: u16) -> bool {
+    let (fours, rest) = bytes.as_chunks::<4>();
+    fours.iter().all(|four| *four == [one; 4]) && rest.iter().all(|byte| *byte == one)
 }
 
 #[cfg(test)]

@@ -368,7 +368,23 @@ impl History {
 
     /// The steps at `key` that conflict with an event; the last ones end with one that conflicts with all before it.
     fn conflicts(&self, key: Key, event: &Event, thoroughness: Thoroughness, conflicts: &mut Vec<usize>) {
-        let Some(object) = self.objects.get(&key) else { return };
+        if let Some(object) = self.objects.get(&key) {
+            self.conflicts_at(object, event, thoroughness, conflicts);
+        }
+        if key != Key::Wide {
+            if let Some(wide) = self.objects.get(&Key::Wide) {
+                let steps = wide.entries.iter().map(|entry| entry.step);
+                conflicts.extend(steps.filter(|&at| dependent(&self.steps[at].event, event)));
+            }
+        } else if let Some(range) = event.range {
+            let (first, last) = granules(range);
+            for object in self.objects.range(Key::Granule(first)..=Key::Granule(last)).map(|(_, object)| object) {
+                self.conflicts_at(object, event, thoroughness, conflicts);
+            }
+        }
+    }
+
+    fn conflicts_at(&self, object: &Object, event: &Event, thoroughness: Thoroughness, conflicts: &mut Vec<usize>) {
         for entry in object.entries.iter().rev() {
             let step = &self.steps[entry.step];
             if entry.aside && dependent(&release(key_address(event)), event) {
@@ -379,12 +395,6 @@ impl History {
                     break;
                 }
             }
-        }
-        if key != Key::Wide
-            && let Some(wide) = self.objects.get(&Key::Wide)
-        {
-            let steps = wide.entries.iter().map(|entry| entry.step);
-            conflicts.extend(steps.filter(|&at| dependent(&self.steps[at].event, event)));
         }
     }
 
@@ -444,6 +454,11 @@ fn lock_key(lock: u64) -> Key {
     Key::Granule(lock >> 3)
 }
 
+/// The first and the last granule that a range has bytes in.
+fn granules(range: Range) -> (u64, u64) {
+    (range.address >> 3, range.address.saturating_add(u64::from(range.length) - 1) >> 3)
+}
+
 fn granule(range: Range) -> Key {
     Key::Granule(range.address >> 3)
 }
@@ -461,8 +476,8 @@ fn forget_last(objects: &mut BTreeMap<Key, Object>, key: Key) {
 #[inline]
 fn each_key(event: &Event, mut go: impl FnMut(Key, Option<Role>)) {
     match event.range {
-        Some(range) if event.kind.access().is_some() || event.kind == EventKind::Manage => {
-            let (first, last) = (range.address >> 3, range.address.saturating_add(u64::from(range.length) - 1) >> 3);
+        Some(range) if event.kind.access().is_some() || matches!(event.kind, EventKind::Create { .. }) => {
+            let (first, last) = granules(range);
             if last - first >= WIDE {
                 go(Key::Wide, None);
             } else {

@@ -11,8 +11,8 @@
 //! A failure that ends the process is the same failure whatever others did before; that it keeps them from doing more is for searches to
 //! know, which try them where it happened. The process's end by `exit` runs handlers and shows what was done, so it conflicts with all.
 //!
-//! Create, start, join and exit touch no memory: their order is by enabledness alone (a thread is there only after its
-//! creation; a join is enabled only after the exit), except that two creations compete for the next `ThreadId`.
+//! Start, join and exit touch no memory: their order is by enabledness alone (a thread is there only after its creation; a join is enabled
+//! only after the exit). Two creations compete for the next `ThreadId`, and a creation writes that to where its caller wants it.
 //! Not here: happens-before, which has these orders as edges of its own.
 
 use model::event::{Comparison, Event, EventKind, Range};
@@ -26,6 +26,7 @@ pub fn dependent(a: &Event, b: &Event) -> bool {
     match (class_a, class_b) {
         (Class::Everything, _) | (_, Class::Everything) | (Class::Creation, Class::Creation) | (Class::Outside, Class::Outside) => true,
         (Class::Memory { group: x, .. }, Class::Memory { group: y, .. }) => touches(a, b) && !(x == y && x != Group::Alone),
+        (Class::Creation, Class::Memory { .. }) | (Class::Memory { .. }, Class::Creation) => touches(a, b),
         (Class::Outside, _) => waits_for_outside(b),
         (_, Class::Outside) => waits_for_outside(a),
         _ => false,
@@ -43,7 +44,7 @@ fn waits_for_outside(event: &Event) -> bool {
 enum Class {
     /// Its ranges.
     Memory { group: Group },
-    /// The next thread id.
+    /// The next thread id, and the memory that it is written to.
     Creation,
     /// The world outside.
     Outside,
@@ -81,7 +82,6 @@ fn class(kind: EventKind) -> Class {
         K::BarrierLeave => Group::Leaves,
         K::Access { .. }
         | K::CompareAndSwap { finds: Comparison::Equal, .. }
-        | K::Manage
         | K::Lock
         | K::TryLock
         | K::TimedLock
@@ -194,6 +194,8 @@ mod tests {
         let create = |child| none(EventKind::Create { child: ThreadId(child) });
         check(create(1), create(2), true);
         check(create(1), none(EventKind::Exit), false);
+        check(at(0, EventKind::Create { child: ThreadId(1) }), at(2, EventKind::Access { rw: Rw::Read, atomic: false }), true);
+        check(at(0, EventKind::Create { child: ThreadId(1) }), at(4, EventKind::Access { rw: Rw::Read, atomic: false }), false);
         check(none(EventKind::Start), none(EventKind::Start), false);
         check(none(EventKind::ExitProcess), at(0, EventKind::Lock), true);
         check(none(EventKind::ExitProcess), none(EventKind::Yield), true);

@@ -173,6 +173,13 @@ impl Races {
         }
     }
 
+    /// A block is given back, which is a write to all of it: with which earlier access that races. What comes later uses freed memory.
+    pub fn gives_back(&mut self, party: Party, block: Range) -> Option<Race> {
+        let clock = self.clock(party.thread).clone();
+        let (first, last) = granules(block);
+        self.memory.range(first..=last).find_map(|(&granule, past)| clash(past, covered(block, granule), party, &clock))
+    }
+
     /// Notes an access, and says with which earlier one it races.
     pub fn access(&mut self, party: Party, range: Range) -> Option<Race> {
         let clock = self.clock(party.thread).clone();
@@ -182,13 +189,7 @@ impl Races {
         for granule in first..=last {
             let bytes = covered(range, granule);
             let past = self.memory.entry(granule).or_default();
-            let clashes = |past: &&Past| {
-                let conflict = past.party.rw.writes() || party.rw.writes();
-                let plain = !past.party.atomic || !party.atomic;
-                let ordered = past.party.thread == party.thread || clock.get(past.party.thread) >= past.time;
-                past.bytes & bytes != 0 && conflict && plain && !ordered
-            };
-            race = race.or_else(|| past.iter().find(clashes).map(|past| Race { first: past.party, second: party }));
+            race = race.or_else(|| clash(past, bytes, party, &clock));
             let replaced = |past: &Past| {
                 let same =
                     past.party.thread == party.thread && past.party.atomic == party.atomic && past.party.rw.writes() == party.rw.writes();
@@ -199,6 +200,17 @@ impl Races {
         }
         race
     }
+}
+
+/// The first earlier access to some of these bytes that no order puts before this one.
+fn clash(past: &[Past], bytes: u8, party: Party, clock: &Clock) -> Option<Race> {
+    let clashes = |past: &&Past| {
+        let conflict = past.party.rw.writes() || party.rw.writes();
+        let plain = !past.party.atomic || !party.atomic;
+        let ordered = past.party.thread == party.thread || clock.get(past.party.thread) >= past.time;
+        past.bytes & bytes != 0 && conflict && plain && !ordered
+    };
+    past.iter().find(clashes).map(|past| Race { first: past.party, second: party })
 }
 
 fn granules(range: Range) -> (u64, u64) {
@@ -216,7 +228,8 @@ fn covered(range: Range, granule: u64) -> u8 {
 mod tests {
     use super::*;
 
-    /// `1w` thread 1 writes x, `2r` reads it, `1a` updates it atomically; `1+m` takes m, `1-m` releases it; `0c1` creates, `0j1` joins.
+    /// `1w` thread 1 writes x, `2r` reads it, `1a` updates it atomically; `1+m` takes m, `1-m` releases it; `0c1` creates, `0j1` joins;
+    /// `1f` gives a block back that x lies in.
     fn check(steps: &str, expected: bool) {
         let mut races = Races::default();
         let mut found = false;
@@ -237,6 +250,10 @@ mod tests {
                 }
                 b'+' => races.perform(thread, &event(EventKind::Lock, Some(object(bytes[2])))),
                 b'-' => races.perform(thread, &event(EventKind::Unlock, Some(object(bytes[2])))),
+                b'f' => {
+                    let party = Party { thread, site: SiteKey(1), rw: Rw::Write, atomic: false };
+                    found |= races.gives_back(party, Range { address: 0, length: 100 }).is_some();
+                }
                 b'c' => races.perform(thread, &event(EventKind::Create { child: child() }, None)),
                 b'j' => races.perform(thread, &event(EventKind::Join { child: child() }, None)),
                 _ => races.renew(x),
@@ -260,5 +277,8 @@ mod tests {
         check("0c1 0c2 1a 2a", false);
         check("0c1 0c2 1a 2r", true);
         check("0c1 0c2 1w new 2w", false);
+        check("0c1 0c2 1r 2f", true);
+        check("0c1 0c2 1a 2f", true);
+        check("0c1 1w 0j1 0f", false);
     }
 }

@@ -20,7 +20,7 @@ pub struct Event {
     /// What it does.
     pub kind: EventKind,
     /// To which memory: the bytes of an access, the storage of a synchronization object; `None` where there is neither
-    /// (start, exit, create, join, yield). Two events on one object have overlapping ranges.
+    /// (start, exit, join, yield). Two events on one object have overlapping ranges.
     pub range: Option<Range>,
     /// The object, under an identity that people and other runs understand.
     pub object: Option<ObjectId>,
@@ -58,7 +58,7 @@ pub enum EventKind {
     ExitProcess,
     /// The process ends by a failure: an assertion, `abort`, a signal. Nothing of what other threads do shows in that, in whatever order.
     Fail,
-    /// Creates a thread.
+    /// Creates a thread, and writes its identity to the event's `range`, if others may see it there.
     Create {
         /// The new thread.
         child: ThreadId,
@@ -84,9 +84,6 @@ pub enum EventKind {
         /// What the comparison gives as memory is now.
         finds: Comparison,
     },
-    /// Allocates, frees, makes or destroys an object: a write to all of it.
-    Manage,
-
     /// Takes a mutex, spin lock, or the write side of a reader-writer lock. Enabled when it is free.
     Lock,
     /// Takes it if it is free. Always enabled.
@@ -233,7 +230,7 @@ impl EventKind {
             Self::Access { rw: Rw::Read, atomic: true } | Self::CompareAndSwap { finds: Comparison::Unequal, .. } => 8,
             Self::Access { rw: Rw::Write, atomic: true } => 9,
             Self::Access { rw: Rw::Update, atomic: true } | Self::CompareAndSwap { finds: Comparison::Equal, .. } => 10,
-            Self::Manage => 11,
+            Self::Fail => 11,
             Self::Lock => 12,
             Self::TryLock => 13,
             Self::LockTimeout => 14,
@@ -268,7 +265,6 @@ impl EventKind {
             Self::Waiting => 43,
             Self::TimedLock => 44,
             Self::Interrupted { .. } => 45,
-            Self::Fail => 46,
         })
     }
 }
@@ -355,7 +351,7 @@ impl fmt::Display for EventKind {
 }
 
 /// Indexed by code.
-const WORDS: [&str; 47] = [
+const WORDS: [&str; 46] = [
     "start",
     "exit",
     "exit-process",
@@ -367,7 +363,7 @@ const WORDS: [&str; 47] = [
     "atomic-read",
     "atomic-write",
     "atomic-update",
-    "manage",
+    "fail",
     "lock",
     "try-lock",
     "lock-timeout",
@@ -402,7 +398,6 @@ const WORDS: [&str; 47] = [
     "waiting",
     "timed-lock",
     "interrupted",
-    "fail",
 ];
 
 #[cfg(test)]
@@ -416,7 +411,7 @@ mod tests {
             assert_eq!(KindCode::from_number(code.number()), Some(code));
         }
         assert_eq!("jump".parse::<KindCode>(), Err(BadKind));
-        assert_eq!(KindCode::from_number(47), None);
+        assert_eq!(KindCode::from_number(46), None);
     }
 
     #[test]

@@ -184,6 +184,12 @@ pub enum FailureKind {
     OutputMismatch,
     /// Two threads access the same memory, one to write, and nothing orders them.
     DataRace,
+    /// Memory is used that was given back to the heap.
+    UseAfterFree,
+    /// A block is given back that was given back already.
+    DoubleFree,
+    /// What is given back is no block of the heap.
+    BadFree,
 }
 
 /// All kinds, with the word that each has in the text and JSON forms.
@@ -199,6 +205,9 @@ pub const FAILURE_WORDS: &[(FailureKind, &str)] = &[
     (FailureKind::StepLimit, "step-limit"),
     (FailureKind::OutputMismatch, "output-mismatch"),
     (FailureKind::DataRace, "data-race"),
+    (FailureKind::UseAfterFree, "use-after-free"),
+    (FailureKind::DoubleFree, "double-free"),
+    (FailureKind::BadFree, "bad-free"),
 ];
 
 impl FailureKind {

@@ -10,6 +10,7 @@ mod blocks;
 mod compare;
 mod ends;
 mod litmus;
+mod memory;
 mod parts;
 mod primitives;
 mod races;

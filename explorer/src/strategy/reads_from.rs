@@ -109,7 +109,7 @@ impl Classes {
 
 /// Whether what was there before makes a difference to the step.
 fn reads(kind: EventKind) -> bool {
-    !matches!(kind, EventKind::Access { rw: Rw::Write, .. } | EventKind::Manage)
+    !matches!(kind, EventKind::Access { rw: Rw::Write, .. } | EventKind::Create { .. })
 }
 
 /// Whether it makes a difference to steps that come later.

@@ -57,7 +57,6 @@ pub(super) fn is_covered(kind: EventKind) -> bool {
             | K::Create { .. }
             | K::Join { .. }
             | K::Access { atomic: false, .. }
-            | K::Manage
             | K::Lock
             | K::ReadLock
             | K::Unlock

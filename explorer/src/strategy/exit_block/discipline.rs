@@ -65,7 +65,6 @@ impl Discipline {
                 }
             }
             EventKind::Access { atomic: false, rw } => self.access(thread, event, rw, locks),
-            EventKind::Manage => self.access(thread, event, Rw::Write, locks),
             _ => {}
         }
     }

@@ -68,6 +68,7 @@ fn begin(engine: &Engine) {
     engine.shadow.borrow_mut().begin();
     engine.recorder.borrow_mut().begin();
     engine.found_races.borrow_mut().clear();
+    engine.lifetimes.begin();
     engine.rounds.begin();
     engine.refuges.borrow_mut().begin();
     engine.hangs.set(false);

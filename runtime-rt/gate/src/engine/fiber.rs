@@ -18,6 +18,7 @@ use super::control;
 use super::failure::Failed;
 use super::habits::Habits;
 use super::lenders::{EXTRA, Lender};
+use super::lifetime::Lifetimes;
 use super::output::Printed;
 use super::recorder::Recorder;
 use super::restore::Restorer;
@@ -208,6 +209,8 @@ pub(crate) struct Engine {
     pub(crate) races: RefCell<Option<Races>>,
     /// The data races of the current execution.
     pub(crate) found_races: RefCell<Vec<Race>>,
+    /// What the execution has freed.
+    pub(crate) lifetimes: Lifetimes,
     /// What the restore driver puts back.
     pub(crate) restorer: Restorer,
     /// What the execution has printed, as far as it is kept in memory.
@@ -280,6 +283,7 @@ impl Engine {
             recorder: RefCell::default(),
             races: RefCell::default(),
             found_races: RefCell::default(),
+            lifetimes: Lifetimes::default(),
             printed: Printed::default(),
             assembly: RefCell::default(),
             rounds: Rounds::default(),
@@ -317,8 +321,12 @@ impl Engine {
         }
         let tables =
             is_free(&self.fibers) && is_free(&self.timers) && is_free(&self.names) && is_free(&self.lenders) && is_free(&self.assembly);
-        let state =
-            is_free(&self.model) && is_free(&self.shadow) && is_free(&self.recorder) && is_free(&self.races) && is_free(&self.found_races);
+        let state = is_free(&self.model)
+            && is_free(&self.shadow)
+            && is_free(&self.recorder)
+            && is_free(&self.races)
+            && is_free(&self.found_races)
+            && self.lifetimes.is_at_rest();
         tables && state && self.with_current(|fiber| is_free(&fiber.circle) && is_free(&fiber.once) && is_free(&fiber.destructors))
     }
 
@@ -437,6 +445,13 @@ impl Engine {
     #[inline]
     pub(crate) fn note_access(&self, party: Party, range: Range) {
         if let Some(race) = self.races.borrow_mut().as_mut().and_then(|races| races.access(party, range)) {
+            self.found_races.borrow_mut().push(race);
+        }
+    }
+
+    /// In a fiber: a block is about to be given back.
+    pub(crate) fn note_end(&self, party: Party, block: Range) {
+        if let Some(race) = self.races.borrow_mut().as_mut().and_then(|races| races.gives_back(party, block)) {
             self.found_races.borrow_mut().push(race);
         }
     }

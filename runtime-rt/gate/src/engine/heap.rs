@@ -6,8 +6,8 @@
 //!
 //! | bytes before the block | content |
 //! |---|---|
-//! | 8 | size class |
-//! | 8 | distance from the class's block to the address handed out (16, or more for alignment) |
+//! | 8 | bits 0-7: size class; 8-47: distance from the class's block to the address handed out (16, or more for alignment); 48-63: whether it is in use |
+//! | 8 | in use: the bytes that were asked for; given back: the address of the block of its class that was given back before it |
 //!
 //! Where the program is not position-independent, its code and data lie below 4 GiB, and so does the C library's heap: programs of that kind
 //! may keep pointers in 32 bits. So each thread then has a small part below 2 GiB too, and allocates from it as long as there is room.
@@ -17,6 +17,8 @@
 
 use core::ptr::{null_mut, with_exposed_provenance_mut};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use model::event::Range;
 
 use crate::sys::memory::{Sharing, map_at};
 
@@ -31,6 +33,32 @@ const LOW_HINT: usize = 0x3000_0000;
 const LOW_PART: usize = 1 << 22;
 const HEADER: usize = 16;
 const CLASSES: usize = 128;
+/// Bits 48-63 of the header of a block in use, and of one that was given back.
+const IN_USE: usize = 0xa70f;
+const GIVEN_BACK: usize = 0xf4ee;
+
+/// What is at an address that is said to be a block's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// A block in use.
+    InUse,
+    /// A block that was given back, and not handed out again.
+    GivenBack,
+    /// No block, though it lies in the heap.
+    NoBlock,
+    /// Not of this heap.
+    Foreign,
+}
+
+/// The header of a block.
+#[derive(Clone, Copy)]
+struct Header {
+    class: Class,
+    distance: usize,
+    state: usize,
+    /// The bytes that were asked for, or the block that was given back before it.
+    word: usize,
+}
 
 struct Part {
     fresh: AtomicUsize,
@@ -135,19 +163,19 @@ pub(crate) fn allocate(bytes: usize, align: usize) -> *mut u8 {
     let owner = OWNER.load(Relaxed);
     let part = part(start, owner);
     let free = &part.free[class.0];
-    let mut block = free.load(Relaxed);
-    if block == 0 {
-        let Some(fresh) = fresh(start, owner, class.bytes()) else { return null_mut() };
-        block = fresh;
-    } else {
-        let link: *const usize = with_exposed_provenance_mut(block);
-        // SAFETY: a free block holds its successor.
-        free.store(unsafe { link.read() }, Relaxed);
-    }
-    let at = (block + HEADER).next_multiple_of(align);
-    let header: *mut [usize; 2] = with_exposed_provenance_mut(at - HEADER);
-    // SAFETY: the header lies within the block, before what is handed out.
-    unsafe { header.write([class.0, at - block]) };
+    let begin = match free.load(Relaxed) {
+        0 => match fresh(start, owner, class.bytes()) {
+            Some(fresh) => fresh,
+            None => return null_mut(),
+        },
+        last => {
+            let header = Header::read(last);
+            free.store(header.word, Relaxed);
+            last - header.distance
+        }
+    };
+    let at = (begin + HEADER).next_multiple_of(align);
+    Header { class, distance: at - begin, state: IN_USE, word: bytes }.write(at);
     with_exposed_provenance_mut(at)
 }
 
@@ -161,30 +189,92 @@ pub(crate) fn allocate_zeroed(bytes: usize) -> *mut u8 {
     block
 }
 
-/// The class of a block that was handed out, and where it begins. `None` when it is not one of ours.
-fn header(block: *mut u8) -> Option<(Class, usize)> {
+impl Header {
+    /// Of the block at this address, which lies in the heap.
+    fn read(at: usize) -> Self {
+        let header: *const [usize; 2] = with_exposed_provenance_mut(at - HEADER);
+        // SAFETY: the heap is readable as far as it was handed out, and a block's header is before it.
+        let [first, word] = unsafe { header.read_unaligned() };
+        Self { class: Class(first & 0xff), distance: first >> 8 & 0xff_ffff_ffff, state: first >> 48, word }
+    }
+
+    fn write(self, at: usize) {
+        let header: *mut [usize; 2] = with_exposed_provenance_mut(at - HEADER);
+        // SAFETY: the header lies within the block, before what is handed out.
+        unsafe { header.write([self.class.0 | self.distance << 8 | self.state << 48, self.word]) };
+    }
+}
+
+/// What is at an address that is said to be a block's.
+pub(crate) fn standing(block: *mut u8) -> Standing {
     let at = block.expose_provenance();
-    owner(at)?;
-    let header: *const [usize; 2] = with_exposed_provenance_mut(at - HEADER);
-    // SAFETY: callers give addresses that `allocate` handed out.
-    let [class, distance] = unsafe { header.read() };
-    (class < CLASSES).then_some((Class(class), at - distance))
+    let Some(owner) = owner(at) else { return Standing::Foreign };
+    if !is_handed_out(at, owner) {
+        return Standing::NoBlock;
+    }
+    match Header::read(at) {
+        Header { class, .. } if class.0 >= CLASSES => Standing::NoBlock,
+        Header { state: IN_USE, .. } => Standing::InUse,
+        Header { state: GIVEN_BACK, .. } => Standing::GivenBack,
+        _ => Standing::NoBlock,
+    }
+}
+
+/// Whether an address lies in the heap.
+pub(crate) fn owns(address: u64) -> bool {
+    usize::try_from(address).is_ok_and(|address| owner(address).is_some())
+}
+
+/// Whether a part has ever handed out memory that far.
+fn is_handed_out(at: usize, owner: usize) -> bool {
+    let part = part(START.load(Relaxed), owner);
+    let is_low = at < START.load(Relaxed);
+    let (begin, end) = if is_low {
+        (LOW.load(Relaxed) + owner * LOW_PART, part.low.load(Relaxed))
+    } else {
+        let begin = START.load(Relaxed) + owner * part_bytes();
+        ((begin + size_of::<Part>()).next_multiple_of(4096), part.fresh.load(Relaxed))
+    };
+    (begin + HEADER..end).contains(&at)
+}
+
+/// The header of a block that was handed out. `None` when it is not one of ours.
+fn header(block: *mut u8) -> Option<Header> {
+    matches!(standing(block), Standing::InUse | Standing::GivenBack).then(|| Header::read(block.addr()))
 }
 
 /// How many bytes a block has for its user.
 pub(crate) fn usable(block: *mut u8) -> usize {
-    header(block).map_or(0, |(class, begin)| begin + class.bytes() - block.addr())
+    header(block).map_or(0, |header| header.class.bytes() - header.distance)
 }
 
-/// Gives a block back. What is not ours is left alone (the dynamic linker's own early allocations).
+/// All bytes of a block that a user may have had, whatever it was aligned to.
+pub(crate) fn extent(block: *mut u8) -> Option<Range> {
+    let header = header(block)?;
+    let length = u32::try_from(header.class.bytes() - HEADER).unwrap_or(u32::MAX);
+    Some(Range { address: (block.addr() - header.distance + HEADER) as u64, length })
+}
+
+/// The bytes that were asked for.
+pub(crate) fn asked_for(block: *mut u8) -> Option<Range> {
+    let header = header(block).filter(|header| header.state == IN_USE)?;
+    Some(Range { address: block.addr() as u64, length: u32::try_from(header.word.max(1)).unwrap_or(u32::MAX) })
+}
+
+/// Gives a block back. What is no block in use is left alone: the dynamic linker's own early allocations, and what the caller has looked at.
 pub(crate) fn free(block: *mut u8) {
-    let Some((class, begin)) = header(block) else { return };
-    let Some(owner) = owner(begin) else { return };
-    let free = &part(START.load(Relaxed), owner).free[class.0];
-    let link: *mut usize = with_exposed_provenance_mut(begin);
-    // SAFETY: the block is ours and at least 32 bytes long.
-    unsafe { link.write(free.load(Relaxed)) };
-    free.store(begin, Relaxed);
+    let at = block.addr();
+    let Some(header) = header(block).filter(|header| header.state == IN_USE) else { return };
+    let Some(owner) = owner(at) else { return };
+    let free = &part(START.load(Relaxed), owner).free[header.class.0];
+    Header { state: GIVEN_BACK, word: free.load(Relaxed), ..header }.write(at);
+    free.store(at, Relaxed);
+}
+
+/// Whether a block may stay where it is if it is to have so many bytes.
+pub(crate) fn fits(block: *mut u8, bytes: usize) -> bool {
+    let usable = usable(block);
+    bytes <= usable && usable <= bytes.saturating_mul(2) + 64
 }
 
 /// Makes a block larger or smaller, keeping its content.
@@ -192,14 +282,16 @@ pub(crate) fn reallocate(block: *mut u8, bytes: usize) -> *mut u8 {
     if block.is_null() {
         return allocate(bytes, 16);
     }
-    let usable = usable(block);
-    if bytes <= usable && usable <= bytes.saturating_mul(2) + 64 {
+    if fits(block, bytes) {
+        if let Some(header) = header(block) {
+            Header { word: bytes, ..header }.write(block.addr());
+        }
         return block;
     }
     let new = allocate(bytes, 16);
     if !new.is_null() {
         // SAFETY: both are at least as long, and a new block overlaps no other.
-        unsafe { core::ptr::copy_nonoverlapping(block, new, bytes.min(usable)) };
+        unsafe { core::ptr::copy_nonoverlapping(block, new, bytes.min(usable(block))) };
         free(block);
     }
     new
@@ -224,6 +316,23 @@ mod tests {
             let block = allocate(bytes, 16);
             assert!(usable(block) >= bytes, "{bytes}: {}", usable(block));
         }
+    }
+
+    #[test]
+    fn a_block_says_whether_it_is_in_use() {
+        for align in [16, 64] {
+            let block = allocate(100, align);
+            assert_eq!((standing(block), standing(block.wrapping_add(16))), (Standing::InUse, Standing::NoBlock));
+            assert_eq!(asked_for(block), Some(Range { address: block.addr() as u64, length: 100 }));
+            free(block);
+            assert_eq!(standing(block), Standing::GivenBack);
+            free(block);
+            let (first, second) = (allocate(100, align), allocate(100, align));
+            assert_ne!(first, second, "a block that was freed twice is handed out once");
+        }
+        assert_eq!(standing(allocate(10, 16).wrapping_add(1 << 24)), Standing::NoBlock);
+        let mut local = 0_u8;
+        assert_eq!(standing(&raw mut local), Standing::Foreign);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! gets the program's system calls, which `answers` answers itself and `calls` makes at scheduling points (`seen` says which), `timers` what runs in virtual time, `clock` the instructions that read the time, with `outside` for
 //! what the world has to say; `failure` says what went wrong, `habits` keeps what needs more points, `interrupts` lets threads be signalled and cancelled, `circle` finds
 //! spin loops, `output` keeps what the program prints.
-//! `arena` is the engine's memory, `heap` the program's.
+//! `arena` is the engine's memory, `heap` the program's, where `lifetime` finds what is used after it was freed.
 
 pub(crate) mod answers;
 pub(crate) mod arena;
@@ -30,6 +30,7 @@ pub(crate) mod handlers;
 pub(crate) mod heap;
 pub(crate) mod interrupts;
 pub(crate) mod lenders;
+pub(crate) mod lifetime;
 pub(crate) mod output;
 pub(crate) mod outside;
 pub(crate) mod recorder;

@@ -7,6 +7,7 @@ use super::control;
 use super::fiber::{Engine, Stop};
 use super::habits::Habit;
 use super::interrupts;
+use super::lifetime;
 use crate::gate::ask::{Ask, Request};
 use crate::gate::thread::Hope;
 use crate::interpose::once;
@@ -55,13 +56,16 @@ impl Engine {
             self.model.borrow_mut().threads[me.index()].place = place;
         }
         self.model.borrow_mut().threads[me.index()].request = request;
-        self.ask(me)
+        let reply = self.ask(me);
+        lifetime::look_at_object(self, me);
+        reply
     }
 
     /// In a fiber: asks for what it has said that it wants.
     #[inline(never)]
     fn ask(&self, me: ThreadId) -> i32 {
         let circle = self.with_current(|fiber| fiber.circle.borrow_mut().take());
+        lifetime::note_object(self, me);
         {
             // The model asks the kernel what calls would wait for.
             let ran = self.suspend();
@@ -97,6 +101,13 @@ impl Engine {
 fn may_be_silent(ask: &Ask) -> bool {
     !matches!(
         ask,
-        Ask::Start | Ask::Exit | Ask::ExitProcess | Ask::Create | Ask::Join { .. } | Ask::Yield | Ask::Sleep { .. } | Ask::Waiting { .. }
+        Ask::Start
+            | Ask::Exit
+            | Ask::ExitProcess
+            | Ask::Create { .. }
+            | Ask::Join { .. }
+            | Ask::Yield
+            | Ask::Sleep { .. }
+            | Ask::Waiting { .. }
     )
 }

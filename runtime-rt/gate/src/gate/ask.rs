@@ -33,8 +33,8 @@ pub(crate) enum Ask {
     ExitProcess,
     /// End the process by a failure.
     Fail,
-    /// Bring a new thread to life.
-    Create,
+    /// Bring a new thread to life, and store its identity, in memory that others may see if that is named.
+    Create { place: Option<Range> },
     /// Wait for a thread's end.
     Join { child: ThreadId },
     /// Wait until a thread is about to end, which it says by writing to this word, or until a time-out.
@@ -108,6 +108,22 @@ pub(crate) enum Ask {
 }
 
 impl Ask {
+    /// The object that whoever asks must still have. Not what a wait that has begun is about: who wakes all may destroy a condition at once.
+    pub(crate) fn object(self) -> Option<Range> {
+        match self {
+            Self::Lock { lock, .. }
+            | Self::TryLock { lock, .. }
+            | Self::WriteArrive { lock }
+            | Self::ReadLock { lock, .. }
+            | Self::TryReadLock { lock, .. }
+            | Self::Unlock { lock, .. } => Some(lock),
+            Self::WaitRelease { condition, .. } | Self::Signal { condition } | Self::Broadcast { condition } => Some(condition),
+            Self::SemWait { semaphore, .. } | Self::SemTryWait { semaphore, .. } | Self::SemPost { semaphore, .. } => Some(semaphore),
+            Self::BarrierArrive { barrier } => Some(barrier),
+            _ => None,
+        }
+    }
+
     /// Whether it waits, so that it is interrupted on its way.
     pub(crate) fn waits(self) -> bool {
         matches!(

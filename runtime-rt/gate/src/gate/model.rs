@@ -133,7 +133,7 @@ impl Model {
 
     /// How many threads there are, with those that others than this one are about to create.
     pub(crate) fn expected(&self, me: ThreadId) -> usize {
-        let creates = |thread: &Thread| thread.life == Life::Alive && thread.request.ask == Ask::Create;
+        let creates = |thread: &Thread| thread.life == Life::Alive && matches!(thread.request.ask, Ask::Create { .. });
         let coming = self.threads.iter().enumerate().filter(|(at, thread)| *at != me.index() && creates(thread));
         self.threads.len() + coming.count()
     }

@@ -92,7 +92,7 @@ impl Model {
             Ask::Exit => (EventKind::Exit, None, None),
             Ask::ExitProcess => (EventKind::ExitProcess, None, None),
             Ask::Fail => (EventKind::Fail, None, None),
-            Ask::Create => (EventKind::Create { child: ThreadId::new(self.threads.len()) }, None, None),
+            Ask::Create { place } => (EventKind::Create { child: ThreadId::new(self.threads.len()) }, place, None),
             Ask::Join { child } => (EventKind::Join { child }, None, None),
             Ask::TimedJoin { word, .. } if self.is_free(thread) => (EventKind::Access { rw: Rw::Read, atomic: true }, Some(word), None),
             Ask::TimedJoin { word, .. } => (EventKind::LockTimeout, Some(word), None),
@@ -217,7 +217,7 @@ impl Model {
             Ask::Waiting { .. } => thread.woken || self.spurious == Spurious::Possible,
             Ask::FutexReturn { .. } => thread.woken,
             Ask::Lock { until, .. } | Ask::ReadLock { until, .. } | Ask::SemWait { until, .. } => until != Until::Forever,
-            Ask::Create | Ask::CompareAndSwap { .. } | Ask::AwaitSignal { .. } | Ask::TimedJoin { .. } => true,
+            Ask::Create { .. } | Ask::CompareAndSwap { .. } | Ask::AwaitSignal { .. } | Ask::TimedJoin { .. } => true,
             _ => false,
         };
         by_request || thread.signals != 0 || thread.cancelled

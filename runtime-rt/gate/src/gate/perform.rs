@@ -122,7 +122,7 @@ impl Model {
                 0
             }
             (Ask::AwaitSignal { set, .. }, _, _) => self.take_signal(thread, set).unwrap_or(0),
-            (Ask::Create, _, _) => {
+            (Ask::Create { .. }, _, _) => {
                 let child = self.create();
                 self.threads[child.index()].blocked = self.threads[thread.index()].blocked;
                 i32::try_from(child.0).unwrap_or(i32::MAX)
@@ -313,7 +313,7 @@ mod tests {
         model.begin();
         for child in [B, C] {
             let number = i32::try_from(child.0).expect("small");
-            assert_eq!(run(&mut model, A, Ask::Create), number);
+            assert_eq!(run(&mut model, A, Ask::Create { place: None }), number);
         }
         model
     }

@@ -7,7 +7,10 @@
 //! | 0-9 | the first thread that touched it in this execution, plus one; 0: none |
 //! | 12 | another thread touched it too, in this execution |
 //! | 13 | it was written in this execution |
+//! | 14 | it was given back to the heap in this execution, and not handed out again |
 //! | 15 | it was shared in some execution; stays |
+//!
+//! To give memory back is to write to it. Of a block larger than 4 KiB only what was touched before, in any execution, is noted.
 //!
 //! Sharing only grows, so exploring again with what was learned reaches a fixpoint.
 
@@ -21,7 +24,10 @@ use super::objects::AddressMap;
 
 const OTHERS: u16 = 1 << 12;
 const WRITTEN: u16 = 1 << 13;
+const FREED: u16 = 1 << 14;
 const SHARED: u16 = 1 << 15;
+/// Of larger blocks that are given back, only what is known already is noted.
+const SMALL: u32 = 4096;
 const BLOCK_BYTES: u64 = 64;
 const BLOCK: usize = 64;
 
@@ -58,8 +64,7 @@ impl Shadow {
         for range in ranges {
             for address in range.address..range.address.saturating_add(u64::from(range.length)) {
                 let slot = self.slot(address / BLOCK_BYTES);
-                let byte = usize::try_from(address % BLOCK_BYTES).unwrap_or(0);
-                self.blocks[slot as usize].bytes[byte] |= SHARED;
+                self.blocks[slot as usize].bytes[place(address)] |= SHARED;
             }
         }
     }
@@ -93,33 +98,67 @@ impl Shadow {
     /// Notes an access; whether it is to memory that is known to be shared.
     #[inline]
     pub(crate) fn touch(&mut self, thread: ThreadId, range: Range, rw: Rw) -> bool {
-        let (number, first, length) = (range.address / BLOCK_BYTES, range.address % BLOCK_BYTES, u64::from(range.length));
-        if first + length <= BLOCK_BYTES {
-            self.touch_block(thread, number, first, length, rw)
-        } else {
-            self.touch_blocks(thread, range, rw)
+        if range.address % BLOCK_BYTES + u64::from(range.length) > BLOCK_BYTES {
+            return self.touch_blocks(thread, range, rw);
         }
+        let slot = self.touched(range.address / BLOCK_BYTES);
+        self.touch_block(thread, slot, place(range.address), range.length as usize, rw)
     }
 
     fn touch_blocks(&mut self, thread: ThreadId, range: Range, rw: Rw) -> bool {
         let mut shared = false;
-        let mut at = range.address;
-        let end = range.address.saturating_add(u64::from(range.length));
-        while at < end {
-            let number = at / BLOCK_BYTES;
-            let until = end.min((number + 1).saturating_mul(BLOCK_BYTES));
-            shared |= self.touch_block(thread, number, at % BLOCK_BYTES, until - at, rw);
-            at = until;
-        }
+        each_block(range, |number, first, length| {
+            let slot = self.touched(number);
+            shared |= self.touch_block(thread, slot, first, length, rw);
+        });
         shared
     }
 
-    fn touch_block(&mut self, thread: ThreadId, number: u64, first: u64, length: u64, rw: Rw) -> bool {
+    /// The slot of a block, which is likely to be looked for again.
+    #[inline]
+    fn touched(&mut self, number: u64) -> u32 {
         let slot = match self.latest {
             Some((latest, slot)) if latest == number => slot,
             _ => self.slot(number),
         };
         self.latest = Some((number, slot));
+        slot
+    }
+
+    /// Notes that a block is about to be given back; whether any of it is known to be shared.
+    pub(crate) fn touch_all(&mut self, thread: ThreadId, block: Range) -> bool {
+        if block.length <= SMALL {
+            return self.touch(thread, block, Rw::Write);
+        }
+        let mut shared = false;
+        each_block(block, |number, first, length| {
+            if let Some(slot) = self.index.get(number) {
+                shared |= self.touch_block(thread, slot, first, length, Rw::Write);
+            }
+        });
+        shared
+    }
+
+    /// A block was given back, after [`Shadow::touch_all`], or is handed out.
+    pub(crate) fn mark(&mut self, block: Range, freed: bool) {
+        each_block(block, |number, first, length| {
+            if let Some(slot) = self.index.get(number) {
+                for byte in &mut self.current(slot)[first..first + length] {
+                    *byte = if freed { *byte | FREED } else { *byte & !FREED };
+                }
+            }
+        });
+    }
+
+    /// Whether the byte at this address was given back.
+    pub(crate) fn is_freed(&mut self, address: u64) -> bool {
+        let slot = self.index.get(address / BLOCK_BYTES);
+        slot.is_some_and(|slot| self.current(slot)[place(address)] & FREED != 0)
+    }
+
+    /// What is known of a block in this execution.
+    #[inline]
+    fn current(&mut self, slot: u32) -> &mut [u16; BLOCK] {
         let block = &mut self.blocks[slot as usize];
         if block.execution != self.execution {
             block.execution = self.execution;
@@ -127,18 +166,21 @@ impl Shadow {
                 *byte &= SHARED;
             }
         }
+        &mut block.bytes
+    }
+
+    #[inline]
+    fn touch_block(&mut self, thread: ThreadId, slot: u32, first: usize, length: usize, rw: Rw) -> bool {
+        let bytes = &mut self.current(slot)[first..first + length];
         let me = u16::try_from(thread.0 + 1).unwrap_or(u16::MAX) & (OTHERS - 1);
         let written = if rw.writes() { WRITTEN } else { 0 };
-        let begin = usize::try_from(first).unwrap_or(0);
-        let length = usize::try_from(length).unwrap_or(0);
-        let bytes = &mut block.bytes[begin..begin + length];
         // Mostly there is nothing new to note, and all bytes are alike.
         let known = bytes[0];
         let was_here = known & (OTHERS - 1) == me || known & OTHERS != 0;
         if was_here && known & written == written && are_all(bytes, known) {
             return known & SHARED != 0;
         }
-        let mut shared = 0;
+        let (mut shared, mut grown) = (0, false);
         for byte in bytes {
             let owner = *byte & (OTHERS - 1);
             if owner == 0 {
@@ -149,10 +191,11 @@ impl Shadow {
             *byte |= written;
             if *byte & (OTHERS | WRITTEN) == OTHERS | WRITTEN && *byte & SHARED == 0 {
                 *byte |= SHARED;
-                self.grown = true;
+                grown = true;
             }
             shared |= *byte & SHARED;
         }
+        self.grown |= grown;
         shared != 0
     }
 }
@@ -161,6 +204,23 @@ impl Shadow {
 fn are_all(bytes: &[u16], one: u16) -> bool {
     let (fours, rest) = bytes.as_chunks::<4>();
     fours.iter().all(|four| *four == [one; 4]) && rest.iter().all(|byte| *byte == one)
+}
+
+fn place(address: u64) -> usize {
+    usize::try_from(address % BLOCK_BYTES).unwrap_or(0)
+}
+
+/// Goes through the blocks that a range has a part of: the number of each, and which of its bytes they are.
+#[inline]
+fn each_block(range: Range, mut go: impl FnMut(u64, usize, usize)) {
+    let mut at = range.address;
+    let end = range.address.saturating_add(u64::from(range.length));
+    while at < end {
+        let number = at / BLOCK_BYTES;
+        let until = end.min((number + 1).saturating_mul(BLOCK_BYTES));
+        go(number, place(at), usize::try_from(until - at).unwrap_or(0));
+        at = until;
+    }
 }
 
 #[cfg(test)]
@@ -191,6 +251,35 @@ mod tests {
         check(&[(A, 0, Rw::Write), (B, 4, Rw::Write)], false);
         check(&[(A, 0, Rw::Write), (B, 3, Rw::Write)], true);
         check(&[(A, 62, Rw::Write), (B, 64, Rw::Write)], true);
+    }
+
+    #[test]
+    fn who_gives_memory_back_writes_to_it_until_it_is_handed_out_again() {
+        let mut shadow = Shadow::default();
+        shadow.begin();
+        let (block, inside) = (Range { address: 120, length: 100 }, Range { address: 200, length: 4 });
+        shadow.touch(A, inside, Rw::Read);
+        assert!(shadow.touch_all(B, block), "another thread read it");
+        let freed = |shadow: &mut Shadow| [119, 120, 200, 219, 220].map(|address| shadow.is_freed(address));
+        assert_eq!(freed(&mut shadow), [false; 5], "only about to be given back");
+        shadow.mark(block, true);
+        assert_eq!(freed(&mut shadow), [false, true, true, true, false]);
+        shadow.mark(Range { address: 100, length: 28 }, false);
+        assert_eq!(freed(&mut shadow), [false, false, true, true, false]);
+        shadow.begin();
+        assert_eq!(freed(&mut shadow), [false; 5], "of this execution only");
+    }
+
+    #[test]
+    fn of_a_large_block_only_what_was_touched_is_noted() {
+        let mut shadow = Shadow::default();
+        shadow.begin();
+        let block = Range { address: 0, length: 1 << 20 };
+        shadow.touch(A, Range { address: 5000, length: 4 }, Rw::Write);
+        assert!(shadow.touch_all(B, block));
+        shadow.mark(block, true);
+        assert_eq!([5000, 9000].map(|address| shadow.is_freed(address)), [true, false]);
+        assert_eq!(shadow.blocks.len(), 1);
     }
 
     #[test]

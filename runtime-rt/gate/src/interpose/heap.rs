@@ -3,20 +3,46 @@
 use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
 
-use model::event::Range;
-
 use super::{export, set_errno};
 use crate::engine::fiber::running;
-use crate::engine::heap;
+use crate::engine::heap::{self, Standing};
+use crate::engine::lifetime;
 
 fn found(block: *mut u8) -> *mut c_void {
     if block.is_null() {
         set_errno(libc::ENOMEM);
     } else if let Some(engine) = running() {
-        let length = u32::try_from(heap::usable(block)).unwrap_or(u32::MAX);
-        engine.note_allocation(Range { address: block.expose_provenance() as u64, length });
+        lifetime::begin(engine, block);
     }
     block.cast()
+}
+
+fn give_back(block: *mut u8) {
+    match running() {
+        _ if block.is_null() => {}
+        Some(engine) => lifetime::free(engine, block),
+        None => heap::free(block),
+    }
+}
+
+/// Makes a block larger or smaller, where it is or in a new one.
+fn resize(block: *mut u8, bytes: usize) -> *mut c_void {
+    if block.is_null() || running().is_none() {
+        return found(heap::reallocate(block, bytes));
+    }
+    match heap::standing(block) {
+        Standing::InUse if heap::fits(block, bytes) => return heap::reallocate(block, bytes).cast(),
+        Standing::Foreign => return found(heap::reallocate(block, bytes)),
+        Standing::InUse | Standing::GivenBack | Standing::NoBlock => {}
+    }
+    let new = found(heap::allocate(bytes, 16));
+    if !new.is_null() {
+        let kept = bytes.min(heap::usable(block));
+        // SAFETY: both blocks are at least as long, and different ones.
+        unsafe { core::ptr::copy_nonoverlapping(block, new.cast(), kept) };
+        give_back(block);
+    }
+    new
 }
 
 export! {
@@ -25,9 +51,7 @@ export! {
     }
 
     fn free(block: *mut c_void) {
-        if !block.is_null() {
-            heap::free(block.cast());
-        }
+        give_back(block.cast());
     }
 
     fn calloc(count: usize, size: usize) -> *mut c_void {
@@ -40,15 +64,15 @@ export! {
 
     fn realloc(block: *mut c_void, bytes: usize) -> *mut c_void {
         if bytes == 0 && !block.is_null() {
-            heap::free(block.cast());
+            give_back(block.cast());
             return null_mut();
         }
-        found(heap::reallocate(block.cast(), bytes))
+        resize(block.cast(), bytes)
     }
 
     fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
         match count.checked_mul(size) {
-            Some(bytes) => found(heap::reallocate(block.cast(), bytes)),
+            Some(bytes) => resize(block.cast(), bytes),
             None => found(null_mut()),
         }
     }

@@ -11,6 +11,7 @@ use model::pair::{Mode, Rw};
 use super::export;
 use crate::engine::circle;
 use crate::engine::fiber::{Engine, Fiber, running};
+use crate::engine::lifetime;
 use crate::engine::signals;
 use crate::gate::ask::{Ask, Request};
 use crate::gate::compare::{WORD, word};
@@ -70,6 +71,7 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, ask: Ask, f
         engine.rounds.disturb();
     }
     // Nobody runs between here and the instruction.
+    lifetime::look(engine, range.address, Some(site), if rw.writes() { "memory is written" } else { "memory is read" });
     let before = if is_word && (stops || in_doubt) { word(range) } else { None };
     if stops && is_word {
         engine.overwritten.set(before);

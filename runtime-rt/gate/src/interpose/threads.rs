@@ -5,10 +5,12 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use model::ids::ThreadId;
+use explorer::races::Party;
+use model::event::Range;
+use model::ids::{SiteKey, ThreadId};
 use model::pair::Rw;
 
-use super::{deadline, export, store};
+use super::{deadline, export, storage, store};
 use crate::engine::control;
 use crate::engine::execution::{equip, make_room};
 use crate::engine::fiber::{Engine, Routine, Stop, installed, running};
@@ -72,11 +74,25 @@ fn forget(engine: &Engine, thread: ThreadId) -> *mut c_void {
     fiber.result.get()
 }
 
+/// In a fiber: it is about to store a result, where the program may leave no place for it. The place, if others may see it.
+fn writes<T>(engine: &Engine, place: *mut T, site: Option<SiteKey>) -> Option<Range> {
+    let range = (!place.is_null()).then(|| storage(place))?;
+    let me = engine.current();
+    let shared = engine.shadow.borrow_mut().touch(me, range, Rw::Write);
+    if let Some(site) = site {
+        engine.note_access(Party { thread: me, site, rw: Rw::Write, atomic: false }, range);
+    }
+    shared.then_some(range)
+}
+
 /// In a fiber: creates a thread.
 pub(super) fn start(engine: &Engine, place: *mut libc::pthread_t, attributes: *const Attributes, routine: Routine) -> c_int {
     make_room(engine);
+    let site = engine.take_site();
+    // Its identity is stored in that step, before the new thread can look.
+    let place_seen = writes(engine, place, site);
     // Its number is that of the step that creates it: which thread got here first makes no difference.
-    let child = ThreadId(engine.point(Ask::Create).unsigned_abs());
+    let child = ThreadId(engine.point_at(site, Ask::Create { place: place_seen }).unsigned_abs());
     // Threads are never as many again: no circle.
     engine.with_current(|fiber| fiber.circle.borrow_mut().progress());
     let Some(identity) = equip(engine, child, routine) else { engine.leave_for_good(Stop::NeedLenders) };
@@ -116,8 +132,12 @@ fn timed_join(engine: &Engine, identity: libc::pthread_t, place: *mut *mut c_voi
 
 /// In a fiber: joins a thread that has ended, or is about to.
 fn finish(engine: &Engine, identity: libc::pthread_t, place: *mut *mut c_void) -> c_int {
+    let site = engine.with_current(|fiber| fiber.call_site.get());
     match join(engine, identity) {
         Ok(result) => {
+            if let Some(range) = writes(engine, place, site) {
+                engine.point_at(site, Ask::Access { range, rw: Rw::Write, atomic: false });
+            }
             store(place, result);
             0
         }

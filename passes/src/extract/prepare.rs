@@ -40,7 +40,11 @@ fn refusal<'m>(function: Function<'m>, resolvers: &HashSet<Value<'m>>) -> Option
         return Some("it is a coroutine");
     }
     if function.calls_returning_twice() {
-        return Some("it calls a function that returns twice (setjmp)");
+        return Some(if pushes_cleanup(function) {
+            "it uses `pthread_cleanup_push`, which is a setjmp in C that is compiled without -fexceptions"
+        } else {
+            "it calls a function that returns twice (setjmp)"
+        });
     }
     let mut branches_indirectly = false;
     for instruction in function.instructions() {
@@ -57,6 +61,12 @@ fn refusal<'m>(function: Function<'m>, resolvers: &HashSet<Value<'m>>) -> Option
         return Some("its assembly keeps values in registers without a word to the compiler");
     }
     (branches_indirectly && !function.split_indirect_edges()).then_some("it has computed gotos with shared targets")
+}
+
+/// Whether it has what the C library's macro becomes where C has no exceptions.
+fn pushes_cleanup(function: Function<'_>) -> bool {
+    let mut calls = function.instructions().filter(|instruction| instruction.opcode() == Opcode::LLVMCall);
+    calls.any(|call| call.called().name() == "__pthread_register_cancel")
 }
 
 fn statement(called: Value<'_>) -> Option<Statement> {

@@ -1,6 +1,7 @@
 // Functions too odd to change are left alone whole, and named.
 // RUN: record CHECK
 // RUN: extract EXTRACT
+#include <pthread.h>
 #include <setjmp.h>
 jmp_buf jump;
 int x;
@@ -11,6 +12,12 @@ int returns_twice(void) {
     return x + local;
   x = local;
   return 0;
+}
+static void clean(void *unused) {}
+void cleans_up(void) {
+  pthread_cleanup_push(clean, 0);
+  x = 1;
+  pthread_cleanup_pop(1);
 }
 int assembly_goto(void) {
   __asm__ goto("" : : : : out);
@@ -33,6 +40,8 @@ int resolved(void) __attribute__((ifunc("resolve")));
 // CHECK-LABEL: define {{.*}} @returns_twice(
 // CHECK:       alloca i32
 // CHECK-NOT:   @__atomfix
+// CHECK-LABEL: define {{.*}} @cleans_up(
+// CHECK-NOT:   @__atomfix
 // CHECK-LABEL: define {{.*}} @assembly_goto(
 // CHECK-NOT:   @__atomfix
 // CHECK-LABEL: define {{.*}} @naked(
@@ -46,6 +55,7 @@ int resolved(void) __attribute__((ifunc("resolve")));
 // CHECK:       ret ptr
 
 // EXTRACT:     function returns_twice {{f[0-9a-f]+}} refused: it calls a function that returns twice (setjmp)
+// EXTRACT:     function cleans_up {{f[0-9a-f]+}} refused: it uses `pthread_cleanup_push`, which is a setjmp in C that is compiled without -fexceptions
 // EXTRACT:     function assembly_goto {{f[0-9a-f]+}} refused: it has an asm goto
 // EXTRACT:     function naked {{f[0-9a-f]+}} refused: it is naked
 // EXTRACT:     function silent_registers {{f[0-9a-f]+}} refused: its assembly keeps values in registers without a word to the compiler

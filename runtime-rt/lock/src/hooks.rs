@@ -4,16 +4,17 @@
 //! be half-written: its own acquisitions are left out (counted as `Nested`), so that it can neither spoil them nor wait for the
 //! very thread that it interrupted.
 
+use core::ops::Range;
 use core::sync::atomic::{Ordering, compiler_fence};
 
 use model::pair::Mode;
 
 use crate::block;
 use crate::process;
-use crate::protocol::enter::{attempt, enter, reader_may_stay, take_open};
+use crate::protocol::enter::{attempt, enter, join, reader_may_stay, take_open, upgrade_alone};
 use crate::protocol::glance::{Glance, glance};
-use crate::protocol::hold::{Bits, Frame, Origin, Place, View};
-use crate::protocol::leave::{Keep, disown, drop_tenure, give_back, leave, tell, weaken};
+use crate::protocol::hold::{Bits, Frame, Origin, Place, Ticket};
+use crate::protocol::leave::{Keep, disown, drop_tenure, follow, give_back, leave, slip_out, tell, weaken};
 use crate::protocol::lock::{Attempt, Cause, Lock, Me, Request, mine, tenure};
 use crate::protocol::thread::Thread;
 use crate::protocol::wait::Turn;
@@ -32,20 +33,19 @@ pub unsafe extern "C" fn __atomfix_acquire(lock: &'static Lock, mode: u32, label
     if !me.thread.is_idle() {
         return acquire_besides(lock, mode, label, frame);
     }
-    let origin = Origin { label, frame: Frame(frame) };
     let word = lock.word();
-    let entered = if bits.is_read() && word.is_light() {
-        me.thread.publish_only(lock, bits, origin);
-        compiler_fence(Ordering::SeqCst);
-        lock.word().is_light()
-    } else if me.thread.is_favored_by(word) {
-        me.thread.publish_only(lock, bits, origin);
-        compiler_fence(Ordering::SeqCst);
-        me.thread.is_favored_by(lock.word())
-    } else {
-        return if bits.is_read() { acquire_reading(lock, mode, label, frame) } else { acquire_open(lock, mode, label, frame) };
-    };
-    if !entered {
+    if !me.thread.is_favored_by(word) {
+        if !bits.is_read() {
+            return acquire_open(lock, mode, label, frame);
+        }
+        if !word.is_light() {
+            return acquire_reading(lock, mode, label, frame);
+        }
+    }
+    me.thread.publish_only(lock, bits, Origin { label, frame: Frame(frame) });
+    compiler_fence(Ordering::SeqCst);
+    // Whatever the change, it is worth a closer look; most often there is none.
+    if lock.word() != word {
         acquire_otherwise(lock, mode, label, frame);
     }
 }
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn __atomfix_release(lock: &'static Lock, label: u32, fram
     me.thread.withdraw(Place::Only);
     compiler_fence(Ordering::SeqCst);
     if !is_silent(me, lock, bits) {
-        left(lock, bits);
+        left(lock, bits, me.thread.only_ticket());
     }
 }
 
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn __atomfix_release(lock: &'static Lock, label: u32, fram
 #[inline(always)]
 fn is_silent(me: Me, lock: &Lock, mode: Bits) -> bool {
     let word = lock.word();
-    mode.is_read() && word.is_unwatched() || me.thread.is_favored_by(word)
+    me.thread.is_favored_by(word) || mode.is_read() && word.is_unwatched()
 }
 
 /// An idle thread reads a lock that bars nobody from that, but is not `LIGHT`: an entry and a fence.
@@ -107,16 +107,34 @@ extern "C" fn acquire_open(lock: &'static Lock, mode: u32, label: u32, frame: us
 #[inline(never)]
 extern "C" fn acquire_besides(lock: &'static Lock, mode: u32, label: u32, frame: usize) {
     let Some(me) = process::me() else { return };
-    let marker = 0_u8;
-    let here = core::ptr::from_ref(&marker).addr();
-    let room = me.thread.room(lock, here - STACK, here);
-    let Some(place) = room.filter(|_| !me.thread.is_busy()) else { return acquire(lock, mode, label, frame) };
+    let dead = dead_frames();
+    let room = me.thread.room(lock, dead.start, dead.end);
+    let Some(place) = room.filter(|_| !me.thread.is_busy()) else { return acquire_again(lock, mode, label, frame) };
     let request = Request { mode: Bits::passed(mode).mode(), origin: Origin { label, frame: Frame(frame) }, turn: Turn::Passes };
     begin_work(me.thread, lock);
     if enter(me, lock, request, place) != Attempt::Done {
         block::acquire(me, lock, request.mode, request.origin);
     }
     end_work(me.thread);
+}
+
+/// A thread takes another hold of a lock that is no stronger than what it has, or upgrades the one that it has.
+#[inline(never)]
+extern "C" fn acquire_again(lock: &'static Lock, mode: u32, label: u32, frame: usize) {
+    let Some(me) = process::me() else { return };
+    let (bits, origin) = (Bits::passed(mode), Origin { label, frame: Frame(frame) });
+    let dead = dead_frames();
+    let share = me.thread.share_without(lock, origin.frame, dead.start, dead.end);
+    let Some(share) = share.filter(|_| !me.thread.is_busy()) else { return acquire(lock, mode, label, frame) };
+    if join(me, lock, bits, origin, share) {
+        return;
+    }
+    begin_work(me.thread, lock);
+    let upgraded = bits == Bits::of(Mode::X) && upgrade_alone(me, lock, label, share);
+    end_work(me.thread);
+    if !upgraded {
+        acquire(lock, mode, label, frame);
+    }
 }
 
 /// Any other acquire.
@@ -167,7 +185,7 @@ extern "C" fn release_owned(lock: &'static Lock, label: u32, frame: usize) {
     let given = give_back(me, lock, me.thread.only_ticket());
     end_work(me.thread);
     if !given {
-        left(lock, Bits::passed(3));
+        left(lock, Bits::passed(3), me.thread.only_ticket());
     }
 }
 
@@ -179,32 +197,37 @@ extern "C" fn release(lock: &'static Lock, label: u32, frame: usize) {
         return;
     }
     let origin = Origin { label, frame: Frame(frame) };
-    begin_work(me.thread, lock);
-    match me.thread.sole(lock, origin) {
-        Some((place, bits, ticket)) => {
-            me.thread.withdraw(place);
-            compiler_fence(Ordering::SeqCst);
-            if !(is_silent(me, lock, bits) || !bits.is_read() && give_back(me, lock, ticket)) {
-                tell(me, lock, bits.mode(), ticket);
-            }
-        }
-        None => {
-            if let Some(view) = find(me, lock, origin) {
-                leave(me, lock, view);
-            }
-        }
+    let Some(share) = me.thread.share(lock, origin.frame) else { return release_revoked(lock, label, frame) };
+    let Some(here) = share.here.filter(|here| here.label == label) else { return };
+    if !slip_out(me, lock, (here.place, here.mode), share.rest) {
+        left_among(lock, here.mode, share.ticket, share.rest);
     }
-    end_work(me.thread);
+}
+
+/// After a release of one of several entries whose word asks for more.
+#[inline(never)]
+fn left_among(lock: &'static Lock, mode: Bits, ticket: Ticket, rest: Bits) {
+    let Some(me) = process::me() else { return };
+    at_work(me, lock, || follow(me, lock, mode, ticket, rest));
+}
+
+/// A release of what somebody has revoked, or is about to.
+#[cold]
+#[inline(never)]
+extern "C" fn release_revoked(lock: &'static Lock, label: u32, frame: usize) {
+    let Some(me) = process::me() else { return };
+    let origin = Origin { label, frame: Frame(frame) };
+    if let Some(view) = mine(me, lock).find(|view| view.origin == origin) {
+        at_work(me, lock, || leave(me, lock, view));
+    }
 }
 
 /// After a release whose word asks for more.
 #[cold]
 #[inline(never)]
-fn left(lock: &'static Lock, mode: Bits) {
+fn left(lock: &'static Lock, mode: Bits, ticket: Ticket) {
     let Some(me) = process::me() else { return };
-    begin_work(me.thread, lock);
-    tell(me, lock, mode.mode(), me.thread.only_ticket());
-    end_work(me.thread);
+    at_work(me, lock, || tell(me, lock, mode.mode(), ticket));
 }
 
 /// `model::abi::LOCK_GLANCE`.
@@ -222,10 +245,7 @@ pub unsafe extern "C" fn __atomfix_glance(lock: &'static Lock) -> u64 {
 /// As `__atomfix_acquire`.
 #[cfg_attr(panic = "abort", unsafe(no_mangle))]
 pub unsafe extern "C" fn __atomfix_degrade(lock: &'static Lock, label: u32, frame: usize) {
-    let Some(me) = process::me().filter(|me| !me.thread.is_busy()) else { return };
-    if let Some(view) = find(me, lock, Origin { label, frame: Frame(frame) }) {
-        at_work(me, lock, || weaken(me, lock, view, Mode::R));
-    }
+    weaken_to(lock, Mode::R, Origin { label, frame: Frame(frame) });
 }
 
 /// `model::abi::LOCK_DEGRADE_TO_UPDATE`.
@@ -234,10 +254,15 @@ pub unsafe extern "C" fn __atomfix_degrade(lock: &'static Lock, label: u32, fram
 /// As `__atomfix_acquire`.
 #[cfg_attr(panic = "abort", unsafe(no_mangle))]
 pub unsafe extern "C" fn __atomfix_degrade_to_update(lock: &'static Lock, label: u32, frame: usize) {
+    weaken_to(lock, Mode::U, Origin { label, frame: Frame(frame) });
+}
+
+#[inline(always)]
+fn weaken_to(lock: &'static Lock, mode: Mode, origin: Origin) {
     let Some(me) = process::me().filter(|me| !me.thread.is_busy()) else { return };
-    if let Some(view) = find(me, lock, Origin { label, frame: Frame(frame) }) {
-        at_work(me, lock, || weaken(me, lock, view, Mode::U));
-    }
+    begin_work(me.thread, lock);
+    weaken(me, lock, origin, mode);
+    end_work(me.thread);
 }
 
 /// `model::abi::LOCK_UNWIND`.
@@ -307,26 +332,28 @@ const STACK: usize = 1 << 20;
 /// function's own is not told from a live one.
 #[inline(always)]
 fn sweep(me: Me) {
+    let dead = dead_frames();
+    if me.thread.has_frame_between(dead.start, dead.end) {
+        sweep_between(me, dead);
+    }
+}
+
+/// Where frames are dead, seen from a function of this file.
+#[inline(always)]
+fn dead_frames() -> Range<usize> {
     let marker = 0_u8;
     let here = core::ptr::from_ref(&marker).addr();
-    if me.thread.has_frame_between(here - STACK, here) {
-        sweep_between(me, here - STACK, here);
-    }
+    here - STACK..here
 }
 
 #[cold]
 #[inline(never)]
-fn sweep_between(me: Me, low: usize, high: usize) {
-    for view in me.thread.entries().filter(|view| (low..high).contains(&view.origin.frame.0)) {
+fn sweep_between(me: Me, dead: Range<usize>) {
+    for view in me.thread.entries().filter(|view| dead.contains(&view.origin.frame.0)) {
         let lock = Lock::at(view.lock);
         lock.count(Cause::DeadFrame);
         leave(me, lock, view);
     }
-}
-
-/// The entry of this origin, if the thread has it.
-fn find(me: Me, lock: &Lock, origin: Origin) -> Option<View> {
-    mine(me, lock).find(|view| view.origin == origin)
 }
 
 fn at_work(me: Me, lock: &Lock, work: impl FnOnce()) {

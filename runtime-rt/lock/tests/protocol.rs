@@ -89,7 +89,20 @@ impl World {
     fn weaken(self, slot: u16, to: Mode) {
         let me = self.me(slot);
         for view in me.thread.entries() {
-            weaken(me, self.lock, view, to);
+            weaken(me, self.lock, view.origin, to);
+        }
+    }
+
+    /// A region of a frame that another frame calls from a region of its own.
+    fn nested(self, slot: u16, mode: Mode) {
+        let me = self.me(slot);
+        let request = Request { origin: Origin { label: 2, frame: Frame(2) }, ..Self::request(mode, 2) };
+        while attempt(me, self.lock, request) != Attempt::Done {
+            loom::thread::yield_now();
+        }
+        self.touch(mode);
+        if let Some(view) = me.thread.entries().find(|view| view.origin.label == 2) {
+            leave(me, self.lock, view);
         }
     }
 
@@ -239,19 +252,42 @@ fn a_nested_hold_survives_the_end_of_a_bias() {
         [
             |w, s| {
                 w.enter(s, U, 1);
-                let me = w.me(s);
-                let nested = Request { origin: Origin { label: 2, frame: Frame(2) }, ..World::request(X, 2) };
-                while attempt(me, w.lock, nested) != Attempt::Done {
-                    loom::thread::yield_now();
-                }
-                w.touch(X);
-                if let Some(view) = me.thread.entries().find(|view| view.origin.label == 2) {
-                    leave(me, w.lock, view);
-                }
+                w.nested(s, X);
                 w.touch(U);
                 w.leave(s);
             },
             |w, s| w.region(s, X),
+        ],
+    );
+}
+
+#[test]
+fn nested_holds_neither_weaken_nor_outlive_the_outer_one() {
+    fn twice(w: World, s: u16, mode: Mode) {
+        w.enter(s, mode, 1);
+        w.touch(mode);
+        w.nested(s, mode);
+        w.touch(mode);
+        w.leave(s);
+    }
+    for prepare in [nothing, biased] {
+        explore(prepare, [|w, s| twice(w, s, X), |w, s| w.region(s, X)]);
+        explore(prepare, [|w, s| twice(w, s, X), |w, s| w.region(s, R)]);
+        explore(prepare, [|w, s| twice(w, s, U), |w, s| w.region(s, X)]);
+        explore(prepare, [|w, s| twice(w, s, R), |w, s| w.region(s, X)]);
+    }
+    explore(light, [|w, s| twice(w, s, R), |w, s| w.region(s, X)]);
+    explore(
+        nothing,
+        [
+            |w, s| {
+                w.enter(s, X, 1);
+                w.touch(X);
+                w.nested(s, R);
+                w.touch(X);
+                w.leave(s);
+            },
+            |w, s| w.region(s, R),
         ],
     );
 }

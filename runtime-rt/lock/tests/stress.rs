@@ -125,7 +125,7 @@ fn upgraded_and_degraded_holds_exclude_as_they_say() {
             world.enter(me, X, 1);
             world.write();
             for view in me.thread.entries() {
-                weaken(me, &world.lock, view, R);
+                weaken(me, &world.lock, view.origin, R);
             }
             world.read();
             drop_tenure(me, &world.lock);
@@ -135,7 +135,7 @@ fn upgraded_and_degraded_holds_exclude_as_they_say() {
             world.enter(me, X, 1);
             world.write();
             for view in me.thread.entries() {
-                weaken(me, &world.lock, view, U);
+                weaken(me, &world.lock, view.origin, U);
             }
             world.read();
             world.enter(me, X, 2);

@@ -14,6 +14,16 @@ pub fn compiler_fence(_: Ordering) {
     fence(Ordering::SeqCst);
 }
 
+/// A full fence, right after a compare-and-swap that took place: on x86-64 that is one.
+#[inline(always)]
+pub fn fence_after_swap() {
+    if cfg!(all(target_arch = "x86_64", not(any(feature = "loom", miri)))) {
+        compiler_fence(Ordering::SeqCst);
+    } else {
+        fence(Ordering::SeqCst);
+    }
+}
+
 /// Defines a constructor, constant where it can be.
 #[cfg(not(feature = "loom"))]
 macro_rules! constructor {

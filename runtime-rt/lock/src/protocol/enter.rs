@@ -12,12 +12,12 @@
 
 use model::pair::Mode;
 
-use super::atomic::{Ordering, compiler_fence, fence};
+use super::atomic::{Ordering, compiler_fence, fence, fence_after_swap};
 use super::bias;
-use super::hold::{Place, Ticket, View};
+use super::hold::{Bits, Here, Origin, Place, Share, Ticket};
 use super::last;
 use super::leave::{Keep, disown, drop_tenure, leave_reading, settle, tell};
-use super::lock::{Attempt, Cause, Lock, Me, Obstacle, Request, Tenure, mine, others_inside, tenure};
+use super::lock::{Attempt, Cause, Lock, Me, Obstacle, Request, others_inside, tenure};
 use super::wait;
 use super::word::{BIASED, Exclusive, FAIR, LIGHT, OFF, READERS, UPGRADING, WAITERS, Word};
 
@@ -26,18 +26,51 @@ pub fn attempt(me: Me, lock: &Lock, request: Request) -> Attempt {
     if lock.word().has(OFF) {
         return Attempt::Done;
     }
-    let Some(held) = tenure(me, lock) else {
-        let Some(place) = me.thread.vacancy() else {
-            lock.count(Cause::Full);
-            return Attempt::Done;
-        };
-        return enter(me, lock, request, place);
-    };
-    if me.thread.is_favored_by(lock.word()) {
-        return note_biased(me, lock, held.ticket, request);
+    let share = me.thread.share(lock, request.origin.frame).or_else(|| {
+        // Clears away what was revoked.
+        let _ = tenure(me, lock);
+        me.thread.share(lock, request.origin.frame)
+    });
+    // Revoked a moment ago: the next attempt starts afresh.
+    let Some(share) = share else { return Attempt::Wait(Obstacle::Holders) };
+    if share.mode() != Bits::NONE {
+        return again(me, lock, request, share);
     }
-    if request.mode > held.mode {
-        match strengthen(me, lock, held, request.mode) {
+    let Some(place) = me.thread.vacancy() else {
+        lock.count(Cause::Full);
+        return Attempt::Done;
+    };
+    enter(me, lock, request, place)
+}
+
+/// Adds the hold of another frame to a tenure that is at least as strong, or a label to a frame's own; whether it did. Who looks at this
+/// thread finds the tenure as strong with the entry as without, so there is nothing to look at afterwards: not even whether a bias stands.
+#[inline(always)]
+pub fn join(me: Me, lock: &Lock, mode: Bits, origin: Origin, share: Share) -> bool {
+    if let Some(here) = share.here {
+        if mode <= here.mode {
+            me.thread.relabel(here.place, origin.label);
+        }
+        return mode <= here.mode;
+    }
+    let Some(place) = me.thread.vacancy().filter(|_| mode <= share.rest) else { return false };
+    me.thread.publish(place, lock, mode, origin, share.ticket);
+    true
+}
+
+/// Takes more of a lock of which this thread has this share.
+fn again(me: Me, lock: &Lock, request: Request, share: Share) -> Attempt {
+    if join(me, lock, Bits::of(request.mode), request.origin, share) {
+        return Attempt::Done;
+    }
+    if me.thread.is_favored_by(lock.word()) {
+        return note_biased(me, lock, request, share);
+    }
+    if request.mode == Mode::X && upgrade_alone(me, lock, request.origin.label, share) {
+        return Attempt::Done;
+    }
+    if Bits::of(request.mode) > share.mode() {
+        match strengthen(me, lock, share, request.mode) {
             Strengthened::Done => {}
             Strengthened::Wait => return Attempt::Wait(Obstacle::Holders),
             Strengthened::Impossible => {
@@ -47,50 +80,46 @@ pub fn attempt(me: Me, lock: &Lock, request: Request) -> Attempt {
             }
         }
     }
-    note(me, lock, held.ticket, request);
+    note(me, lock, request, share);
     Attempt::Done
 }
 
 /// Under a bias entries are all there is to change, as long as it stands.
-fn note_biased(me: Me, lock: &Lock, ticket: Ticket, request: Request) -> Attempt {
-    let before = mine(me, lock).find(|view| view.origin.frame == request.origin.frame);
-    note(me, lock, ticket, request);
+fn note_biased(me: Me, lock: &Lock, request: Request, share: Share) -> Attempt {
+    let fresh = note(me, lock, request, share);
     compiler_fence(Ordering::SeqCst);
     if me.thread.is_favored_by(lock.word()) {
         return Attempt::Done;
     }
-    match before {
-        Some(View { place, mode, origin, .. }) => {
-            me.thread.set_mode(place, mode);
-            me.thread.relabel(place, origin.label);
-        }
-        None => {
-            if let Some(view) = mine(me, lock).find(|view| view.origin.frame == request.origin.frame) {
-                me.thread.withdraw(view.place);
-            }
-        }
+    if let Some(Here { place, label, mode }) = share.here {
+        me.thread.set_mode(place, mode);
+        me.thread.relabel(place, label);
+    } else if let Some(place) = fresh {
+        me.thread.withdraw(place);
     }
     Attempt::Wait(Obstacle::Holders)
 }
 
-/// Records the origin of a hold that is in force: one entry a frame, the newest label, the stronger mode.
-fn note(me: Me, lock: &Lock, ticket: Ticket, request: Request) {
-    if let Some(view) = mine(me, lock).find(|view| view.origin.frame == request.origin.frame) {
-        me.thread.relabel(view.place, request.origin.label);
-        if request.mode > view.mode {
-            me.thread.set_mode(view.place, request.mode);
+/// Records the origin of a hold that is in force: one entry a frame, the newest label, the stronger mode. The entry, if it is a new one.
+fn note(me: Me, lock: &Lock, request: Request, share: Share) -> Option<Place> {
+    if let Some(here) = share.here {
+        me.thread.relabel(here.place, request.origin.label);
+        if Bits::of(request.mode) > here.mode {
+            me.thread.set_mode(here.place, Bits::of(request.mode));
         }
-        return;
+        return None;
     }
-    match me.thread.vacancy() {
-        Some(place) => me.thread.publish(place, lock, request.mode, request.origin, ticket),
+    let vacancy = me.thread.vacancy();
+    match vacancy {
+        Some(place) => me.thread.publish(place, lock, Bits::of(request.mode), request.origin, share.ticket),
         // The outer frame's hold stays as strong as it is; only this frame's own share goes unrecorded. The exclusive part, if
         // this request took it, must not stay behind without an entry.
         None => {
             lock.count(Cause::Full);
-            settle(me, lock, ticket);
+            settle(me, lock, share.ticket);
         }
     }
+    vacancy
 }
 
 /// Enters a lock of which this thread has nothing.
@@ -110,7 +139,7 @@ pub fn enter(me: Me, lock: &Lock, request: Request, place: Place) -> Attempt {
 #[inline(always)]
 fn enter_biased(me: Me, lock: &Lock, request: Request, place: Place) -> Attempt {
     let ticket = me.thread.next_ticket();
-    me.thread.publish(place, lock, request.mode, request.origin, ticket);
+    me.thread.publish(place, lock, Bits::of(request.mode), request.origin, ticket);
     compiler_fence(Ordering::SeqCst);
     if me.thread.is_favored_by(lock.word()) {
         return Attempt::Done;
@@ -128,7 +157,7 @@ fn enter_reading(me: Me, lock: &Lock, word: Word, request: Request, place: Place
         return Attempt::Wait(obstacle);
     }
     let ticket = me.thread.next_ticket();
-    me.thread.publish(place, lock, Mode::R, request.origin, ticket);
+    me.thread.publish(place, lock, Bits::of(Mode::R), request.origin, ticket);
     if reader_may_stay(me, lock) {
         return Attempt::Done;
     }
@@ -172,7 +201,7 @@ fn enter_exclusive(me: Me, lock: &Lock, request: Request, place: Place, exclusiv
     if let Some(obstacle) = claim(me, lock, exclusive, ticket, Some(request)) {
         return Attempt::Wait(obstacle);
     }
-    me.thread.publish(place, lock, request.mode, request.origin, ticket);
+    me.thread.publish(place, lock, Bits::of(request.mode), request.origin, ticket);
     Attempt::Done
 }
 
@@ -246,7 +275,7 @@ fn readers_are_gone(me: Me, lock: &Lock, before: Word) -> bool {
     if before.has(LIGHT) {
         bias::barrier(me, lock);
     } else {
-        fence(Ordering::SeqCst);
+        fence_after_swap();
     }
     (0..LOOKS).any(|look| {
         if look != 0 {
@@ -263,22 +292,33 @@ enum Strengthened {
 }
 
 /// Takes more of a lock that this thread has.
-fn strengthen(me: Me, lock: &Lock, held: Tenure, wanted: Mode) -> Strengthened {
-    if held.mode == Mode::R {
-        // A bias that fell while this tenure was about to grow may have left it the word.
-        settle(me, lock, held.ticket);
+fn strengthen(me: Me, lock: &Lock, share: Share, wanted: Mode) -> Strengthened {
+    if !share.mode().is_read() {
+        return upgrade(me, lock, share.ticket);
     }
-    match (held.mode, wanted) {
-        (Mode::U, Mode::X) => upgrade(me, lock, held.ticket),
-        (Mode::R, Mode::U) => claimed(claim(me, lock, Exclusive::U, held.ticket, None)),
-        (Mode::R, Mode::X) => claimed(claim(me, lock, Exclusive::X, held.ticket, None)),
-        _ => Strengthened::Done,
-    }
+    // A bias that fell while this tenure was about to grow may have left it the word.
+    settle(me, lock, share.ticket);
+    let exclusive = if wanted == Mode::X { Exclusive::X } else { Exclusive::U };
+    claimed(claim(me, lock, exclusive, share.ticket, None))
 }
 
 /// A reader never waits for the exclusive part: two that did would wait for each other.
 fn claimed(obstacle: Option<Obstacle>) -> Strengthened {
     if obstacle.is_none() { Strengthened::Done } else { Strengthened::Impossible }
+}
+
+/// U to X of a frame's own entry when nobody reads or waits: one compare-and-swap. Whether it was; if not, nothing has changed.
+#[inline(always)]
+pub fn upgrade_alone(me: Me, lock: &Lock, label: u32, share: Share) -> bool {
+    let word = lock.word();
+    let Some(here) = share.here.filter(|here| here.mode == Bits::of(Mode::U)) else { return false };
+    let alone = word.is_owned_by(me.slot(), share.ticket) && !word.has(READERS | LIGHT | WAITERS);
+    if !(alone && lock.swap(word, word.owned(Exclusive::X, me.slot(), share.ticket))) {
+        return false;
+    }
+    me.thread.relabel(here.place, label);
+    me.thread.set_mode(here.place, Bits::of(Mode::X));
+    true
 }
 
 /// U to X: bars new readers, and is done when the last one has left.

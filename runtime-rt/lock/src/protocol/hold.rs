@@ -36,16 +36,33 @@ pub struct Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index(pub u32);
 
-/// A mode as hooks pass it, and as keys hold it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A mode as hooks pass it, and as keys hold it: the greater, the stronger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bits(pub(super) usize);
 
 impl Bits {
+    /// No mode: of no entry at all.
+    pub const NONE: Self = Self(0);
+
+    /// Those of a mode.
+    #[inline(always)]
+    #[must_use]
+    pub const fn of(mode: Mode) -> Self {
+        Self(mode as usize)
+    }
+
     /// As passed; anything but 1 to 3 is nobody's mode.
     #[inline(always)]
     #[must_use]
     pub fn passed(mode: u32) -> Self {
         Self(mode as usize & MODE)
+    }
+
+    /// The stronger of two.
+    #[inline(always)]
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        if other > self { other } else { self }
     }
 
     /// Whether it is R.
@@ -154,4 +171,35 @@ pub struct View {
     pub ticket: Ticket,
     /// Whether nobody revoked it.
     pub in_force: bool,
+}
+
+/// What a thread has of one lock, as seen from one frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    /// The tenure.
+    pub ticket: Ticket,
+    /// The frame's own entry.
+    pub here: Option<Here>,
+    /// The strongest mode of the entries of other frames.
+    pub rest: Bits,
+}
+
+/// The entry of the frame that a share is seen from.
+#[derive(Clone, Copy, Debug)]
+pub struct Here {
+    /// Where it stands.
+    pub place: Place,
+    /// Its label.
+    pub label: u32,
+    /// Its mode.
+    pub mode: Bits,
+}
+
+impl Share {
+    /// The tenure's mode; none if there is no tenure.
+    #[inline(always)]
+    #[must_use]
+    pub fn mode(self) -> Bits {
+        self.here.map_or(self.rest, |here| here.mode.or(self.rest))
+    }
 }

@@ -7,7 +7,7 @@ use model::pair::Mode;
 
 use super::atomic::{Ordering, compiler_fence};
 use super::bias;
-use super::hold::{Place, Ticket, View};
+use super::hold::{Bits, Origin, Place, Ticket, View};
 use super::lock::{Lock, Me, mine};
 use super::wait;
 use super::word::{Exclusive, READERS, WAITERS, Word};
@@ -63,11 +63,31 @@ pub fn settle(me: Me, lock: &Lock, ticket: Ticket) {
 pub fn leave(me: Me, lock: &Lock, view: View) {
     if !view.in_force {
         me.thread.withdraw(view.place);
-    } else if view.mode == Mode::R {
-        // Another entry of the tenure, if there is one, goes on barring writers by itself.
-        leave_reading(me, lock, view.place, view.ticket);
-    } else {
-        leave_exclusive(me, lock, view.place, view.ticket);
+        return;
+    }
+    let mode = Bits::of(view.mode);
+    let rest = me.thread.rest(view.lock, view.ticket, Some(view.place));
+    if !slip_out(me, lock, (view.place, mode), rest) {
+        follow(me, lock, mode, view.ticket, rest);
+    }
+}
+
+/// Ends an entry that is in force, beside which its tenure has `rest`. Whether that is all; if not, `follow` is to follow.
+#[inline(always)]
+pub fn slip_out(me: Me, lock: &Lock, (place, mode): (Place, Bits), rest: Bits) -> bool {
+    me.thread.withdraw(place);
+    compiler_fence(Ordering::SeqCst);
+    let word = lock.word();
+    // A tenure that is as strong as before makes no room for anybody.
+    rest >= mode || mode.is_read() && word.is_unwatched() || me.thread.is_favored_by(word)
+}
+
+/// After `slip_out`: does to the word, and for the waiters, what that asks for.
+#[inline(always)]
+pub fn follow(me: Me, lock: &Lock, mode: Bits, ticket: Ticket, rest: Bits) {
+    let last = rest == Bits::NONE && !mode.is_read();
+    if !(last && give_back(me, lock, ticket)) {
+        tell(me, lock, mode.mode(), ticket);
     }
 }
 
@@ -76,16 +96,6 @@ pub fn leave(me: Me, lock: &Lock, view: View) {
 pub fn leave_reading(me: Me, lock: &Lock, place: Place, ticket: Ticket) {
     me.thread.withdraw(place);
     tell(me, lock, Mode::R, ticket);
-}
-
-/// Ends an entry of U or X, and gives the word up if it was the tenure's last.
-#[inline(always)]
-pub fn leave_exclusive(me: Me, lock: &Lock, place: Place, ticket: Ticket) {
-    me.thread.withdraw(place);
-    let last = place == Place::Only || mine(me, lock).next().is_none();
-    if !last || !give_back(me, lock, ticket) {
-        tell(me, lock, Mode::X, ticket);
-    }
 }
 
 /// Gives the word up when that is simple: it is this tenure's, which has no entry left, and nobody waits. Whether it was.
@@ -109,12 +119,21 @@ pub fn tell(me: Me, lock: &Lock, mode: Mode, ticket: Ticket) {
     }
 }
 
-/// Weakens one entry of this thread to R or U, if it is stronger.
-pub fn weaken(me: Me, lock: &Lock, view: View, to: Mode) {
-    if view.mode > to && view.in_force {
-        me.thread.set_mode(view.place, to);
-        compiler_fence(Ordering::SeqCst);
-        settle(me, lock, view.ticket);
+/// Weakens the entry of this origin to R or U, if it is stronger and nobody has revoked it.
+#[inline(always)]
+pub fn weaken(me: Me, lock: &Lock, origin: Origin, to: Mode) {
+    let Some(share) = me.thread.share(lock, origin.frame) else { return };
+    let Some(here) = share.here.filter(|here| here.label == origin.label && here.mode > Bits::of(to)) else { return };
+    me.thread.set_mode(here.place, Bits::of(to));
+    compiler_fence(Ordering::SeqCst);
+    let word = lock.word();
+    if me.thread.is_favored_by(word) {
+        return;
+    }
+    let next = if to == Mode::R { Word(word.freed().0 | READERS) } else { word.owned(Exclusive::U, me.slot(), share.ticket) };
+    let simple = share.rest == Bits::NONE && word.is_owned_by(me.slot(), share.ticket) && !word.has(WAITERS);
+    if !(simple && lock.swap(word, next)) {
+        settle(me, lock, share.ticket);
     }
 }
 

@@ -198,7 +198,7 @@ pub fn mine(me: Me, lock: &Lock) -> impl Iterator<Item = View> {
 
 /// Whether another thread has an entry in force.
 pub fn others_inside(me: Me, lock: &Lock) -> bool {
-    holders(me.domain, lock).any(|(slot, _)| slot != me.slot())
+    me.domain.slots().any(|slot| slot != me.slot() && me.domain.thread(slot).is_inside(lock))
 }
 
 /// Every entry in force of this lock.

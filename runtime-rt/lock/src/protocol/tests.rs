@@ -95,12 +95,12 @@ fn step(domain: &'static Domain, lock: &Lock, line: &str) {
         }
         (_, Some("degrade")) => {
             if let Some(view) = entry(me(0), origin(2)) {
-                weaken(me(0), lock, view, Mode::R);
+                weaken(me(0), lock, view.origin, Mode::R);
             }
         }
         (_, Some("admit")) => {
             if let Some(view) = entry(me(0), origin(2)) {
-                weaken(me(0), lock, view, Mode::U);
+                weaken(me(0), lock, view.origin, Mode::U);
             }
         }
         (_, Some("unwind")) => {
@@ -216,6 +216,8 @@ fn degrading_lets_readers_in_and_keeps_writers_out() {
          t1 release l1 f1
          t2 X l2 f1",
     );
+    // Also where no other reader says that there are any.
+    check("t0 X l1 f1 \n t0 degrade l1 f1 \n t1 X l1 f1 : wait \n t0 release l1 f1 \n t1 X l1 f1");
 }
 
 #[test]

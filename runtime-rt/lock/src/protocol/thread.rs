@@ -9,10 +9,8 @@
 //! A thread with all entries in use acquires nothing more until one is free, which is counted: locks only forbid schedules, so
 //! doing without one is always safe.
 
-use model::pair::Mode;
-
 use super::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, array, compiler_fence, constructor};
-use super::hold::{Bits, Frame, Hold, Index, LOW, MODE, Origin, Place, QUICK, Slot, Ticket, View, bit};
+use super::hold::{Bits, Frame, Here, Hold, Index, LOW, MODE, Origin, Place, QUICK, Share, Slot, Ticket, View, bit};
 use super::lock::Lock;
 use super::word::Word;
 
@@ -127,12 +125,12 @@ impl Thread {
     #[must_use]
     pub fn quick(&self, lock: &Lock, origin: Origin) -> Option<Bits> {
         let [hold, ..] = &self.holds;
-        let low = hold.key.load(Ordering::Relaxed) ^ lock.address();
-        let matches = self.used.load(Ordering::Relaxed) == 1
-            && low & !MODE == QUICK
+        let low = hold.key.load(Ordering::Relaxed) ^ (lock.address() | QUICK);
+        let matches = low <= MODE
+            && self.used.load(Ordering::Relaxed) == 1
             && hold.label.load(Ordering::Relaxed) == origin.label
             && hold.frame.load(Ordering::Relaxed) == origin.frame.0;
-        matches.then_some(Bits(low & MODE))
+        matches.then_some(Bits(low))
     }
 
     /// Own thread: the same, however it was entered.
@@ -160,24 +158,56 @@ impl Thread {
         if self.indices().any(is_in_the_way) { None } else { self.vacancy() }
     }
 
-    /// Own thread: the entry of this origin, as long as it is in force and the thread's only one of this lock.
+    /// Own thread: what it has of this lock, as long as all of it is in force.
     #[inline(always)]
     #[must_use]
-    pub fn sole(&self, lock: &Lock, origin: Origin) -> Option<(Place, Bits, Ticket)> {
-        let mut found = None;
+    pub fn share(&self, lock: &Lock, frame: Frame) -> Option<Share> {
+        self.share_without(lock, frame, 0, 0)
+    }
+
+    /// Own thread: the same, as long as no entry's frame lies between these addresses, either.
+    #[inline(always)]
+    #[must_use]
+    pub fn share_without(&self, lock: &Lock, frame: Frame, low: usize, high: usize) -> Option<Share> {
+        let span = high - low;
+        let mut share = Share { ticket: Ticket(0), here: None, rest: Bits::NONE };
         for index in self.indices() {
             let hold = self.hold(index);
+            if hold.frame.load(Ordering::Relaxed).wrapping_sub(low) < span {
+                return None;
+            }
             let low = hold.key.load(Ordering::Relaxed) ^ lock.address();
             if low > LOW {
                 continue;
             }
-            let is_it = hold.label.load(Ordering::Relaxed) == origin.label && hold.frame.load(Ordering::Relaxed) == origin.frame.0;
-            if !is_it || found.is_some() || !hold.in_force() {
+            if !hold.in_force() {
                 return None;
             }
-            found = Some((Place::Among(index), Bits(low & MODE), Ticket(hold.ticket.load(Ordering::Relaxed))));
+            share.ticket = Ticket(hold.ticket.load(Ordering::Relaxed));
+            let mode = Bits(low & MODE);
+            if hold.frame.load(Ordering::Relaxed) == frame.0 {
+                share.here = Some(Here { place: Place::Among(index), label: hold.label.load(Ordering::Relaxed), mode });
+            } else {
+                share.rest = share.rest.or(mode);
+            }
         }
-        found
+        Some(share)
+    }
+
+    /// Own thread: the strongest mode of a tenure's entries but for this one.
+    #[must_use]
+    pub fn rest(&self, lock: usize, ticket: Ticket, besides: Option<Place>) -> Bits {
+        let others = self.entries_of(lock).filter(|view| view.ticket == ticket && Some(view.place) != besides);
+        others.map(|view| Bits::of(view.mode)).fold(Bits::NONE, Bits::or)
+    }
+
+    /// Whether an entry of this lock is in force; also for another thread.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_inside(&self, lock: &Lock) -> bool {
+        // Acquire also where the entry turns out to be gone, as in `entries_of`.
+        let of_lock = |hold: &Hold| hold.key.load(Ordering::Acquire) ^ lock.address() <= LOW;
+        self.indices().any(|index| of_lock(self.hold(index)) && self.hold(index).in_force())
     }
 
     /// Own thread: shows a hold as its only one, which is all there is to it.
@@ -282,7 +312,7 @@ impl Thread {
 
     /// Own thread: shows a hold in a vacant entry. The caller still has to look whether it may.
     #[inline(always)]
-    pub fn publish(&self, place: Place, lock: &Lock, mode: Mode, origin: Origin, ticket: Ticket) {
+    pub fn publish(&self, place: Place, lock: &Lock, mode: Bits, origin: Origin, ticket: Ticket) {
         let hold = self.at(place);
         self.used.store(self.others(place) | bit(place), Ordering::Relaxed);
         // From here on the entry is taken, also for a signal handler of this thread.
@@ -290,7 +320,7 @@ impl Thread {
         hold.ticket.store(ticket.0, Ordering::Relaxed);
         hold.label.store(origin.label, Ordering::Relaxed);
         hold.frame.store(origin.frame.0, Ordering::Relaxed);
-        hold.key.store(lock.address() | mode as usize, Ordering::Release);
+        hold.key.store(lock.address() | mode.0, Ordering::Release);
     }
 
     /// Own thread: the newest label in a frame replaces the older, and the stronger mode stays.
@@ -299,11 +329,12 @@ impl Thread {
         self.at(place).label.store(label, Ordering::Relaxed);
     }
 
-    /// Own thread: changes the mode of an entry.
+    /// Own thread: changes the mode of an entry. What has become R ends like what was entered so.
     #[inline(always)]
-    pub fn set_mode(&self, place: Place, mode: Mode) {
+    pub fn set_mode(&self, place: Place, mode: Bits) {
         let hold = self.at(place);
-        hold.key.store(hold.key.load(Ordering::Relaxed) & !MODE | mode as usize, Ordering::Release);
+        let hint = if mode.is_read() { QUICK } else { 0 };
+        hold.key.store(hold.key.load(Ordering::Relaxed) & !MODE | mode.0 | hint, Ordering::Release);
     }
 
     /// Own thread: ends an entry. Its accesses stay before it.

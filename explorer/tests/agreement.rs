@@ -66,6 +66,11 @@ fn unbounded_searches_find_every_outcome_of_locks() {
 }
 
 #[test]
+fn nothing_is_lost_where_all_variables_are_written_at_once() {
+    check_unbounded(Flavor::Records, 3000);
+}
+
+#[test]
 fn unbounded_searches_find_every_outcome_of_everything() {
     check_unbounded(Flavor::Everything, 2000);
 }

@@ -52,12 +52,12 @@ fn code(op: Op) -> Option<Code> {
         Op::SkipUnless { count, register: r, value } => {
             ([23, index(count), index(r), value, 0], format!("if (REGISTER({r}) != {value}) goto after_$skip"))
         }
-        Op::Acquire(..) | Op::Degrade(_) | Op::Release(_) | Op::Drop { .. } => return None,
+        Op::Acquire(..) | Op::Degrade(_) | Op::Release(_) | Op::Drop { .. } | Op::Fill { .. } => return None,
     };
     Some(Code { numbers, text })
 }
 
-/// The program as an argument for the interpreter; `None` when it has injected locks.
+/// The program as an argument for the interpreter; `None` when it has injected locks, or writes all variables at once.
 #[must_use]
 pub fn data(program: &Program) -> Option<String> {
     let mut text = String::new();
@@ -73,7 +73,7 @@ pub fn data(program: &Program) -> Option<String> {
     Some(text.trim_start().to_owned())
 }
 
-/// The program as C, to be linked with `state.c`; `None` when it has injected locks.
+/// The program as C, to be linked with `state.c`; `None` when it has injected locks, or writes all variables at once.
 #[must_use]
 pub fn c(program: &Program) -> Option<String> {
     let mut text = String::from(

@@ -15,6 +15,8 @@ pub enum Flavor {
     Accesses,
     /// Accesses and mutexes.
     Locks,
+    /// Accesses, mutexes and writes to all variables at once.
+    Records,
     /// Every operation there is.
     Everything,
     /// Accesses and semaphores in four threads beside the initial one, each of them short.
@@ -25,14 +27,15 @@ pub enum Flavor {
 }
 
 /// All flavors.
-pub const FLAVORS: [Flavor; 5] = [Flavor::Accesses, Flavor::Locks, Flavor::Everything, Flavor::FourThreads, Flavor::Primitives];
+pub const FLAVORS: [Flavor; 6] =
+    [Flavor::Accesses, Flavor::Locks, Flavor::Records, Flavor::Everything, Flavor::FourThreads, Flavor::Primitives];
 
 /// The random program of a seed: an initial thread that creates others, and joins them or not.
 #[must_use]
 pub fn program(seed: u64, flavor: Flavor) -> Program {
     let mut random = Random::new(seed);
     let threads = match flavor {
-        Flavor::Accesses | Flavor::Locks | Flavor::Everything => 2 + random.below(2) as usize,
+        Flavor::Accesses | Flavor::Locks | Flavor::Records | Flavor::Everything => 2 + random.below(2) as usize,
         Flavor::FourThreads => 4,
         Flavor::Primitives => 1 + random.below(3) as usize,
     };
@@ -72,6 +75,7 @@ fn is_over(flavor: Flavor, body: &[Op]) -> bool {
 
 /// One or a few operations that make sense together.
 fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
+    const RECORDS: [u32; 8] = [0, 1, 2, 4, 6, 7, 19, 19];
     const FOUR_THREADS: [u32; 8] = [0, 1, 2, 3, 4, 5, 16, 17];
     const PRIMITIVES: [u32; 17] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18];
     let pick = |random: &mut Random| random.below(2) as usize;
@@ -79,7 +83,8 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
     let kind = match flavor {
         Flavor::Accesses => random.below(6),
         Flavor::Locks => random.below(10),
-        Flavor::Everything => random.below(19),
+        Flavor::Records => RECORDS[random.below(8) as usize],
+        Flavor::Everything => random.below(20),
         Flavor::FourThreads => FOUR_THREADS[random.below(8) as usize],
         Flavor::Primitives => PRIMITIVES[random.below(17) as usize],
     };
@@ -131,6 +136,7 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
         ]),
         16 => body.push(Op::Post(0)),
         17 => body.push(Op::Take(0)),
+        19 => body.push(Op::Fill { value: i64::from(random.below(3)) }),
         _ => body.push(if random.below(4) == 0 { Op::ExitProcess } else { Op::Yield }),
     }
 }

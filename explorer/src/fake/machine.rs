@@ -128,6 +128,10 @@ impl Machine {
             Op::Read { variable, atomic, .. } => object(Sort::Variable, variable, EventKind::Access { rw: Rw::Read, atomic }),
             Op::Write { variable, atomic, .. } => object(Sort::Variable, variable, EventKind::Access { rw: Rw::Write, atomic }),
             Op::Add { variable, .. } => object(Sort::Variable, variable, EventKind::Access { rw: Rw::Update, atomic: true }),
+            Op::Fill { .. } => {
+                let range = Some(Range { length: RECORD, ..Sort::Variable.range(0) });
+                Some(Event { kind: EventKind::Access { rw: Rw::Write, atomic: false }, range, object: None, site })
+            }
             Op::CompareAndSwap { variable, expected, .. } => {
                 let finds = if self.variables[variable] == expected { Comparison::Equal } else { Comparison::Unequal };
                 object(Sort::Variable, variable, EventKind::CompareAndSwap { expected: expected.cast_unsigned(), finds })
@@ -227,6 +231,7 @@ impl Machine {
                 }
             }
             Op::Add { variable, amount } => self.variables[variable] += amount,
+            Op::Fill { value } => self.variables.fill(value),
             Op::CompareAndSwap { variable, expected, value, register } => {
                 let equal = self.variables[variable] == expected;
                 if equal {
@@ -374,6 +379,9 @@ impl Machine {
 fn compatible(held: Mode, wanted: Mode) -> bool {
     matches!((held, wanted), (Mode::R, Mode::R | Mode::U) | (Mode::U, Mode::R))
 }
+
+/// Bytes of all variables together: sixteen at most.
+const RECORD: u32 = 256;
 
 #[derive(Clone, Copy)]
 enum Sort {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `read x r`, `write x 1`, `write x r+1` | plain accesses; registers are `r`, `s` |
 //! | `load x r`, `store x 1`, `add x 1` | atomic ones; `add` is one update |
+//! | `fill 1` | a plain write to all variables in one step, as of a record |
 //! | `cas x 0 1 r` | compare-and-swap, here of 0 by 1; 1 in the register says that it wrote |
 //! | `lock m`, `trylock m r`, `rdlock m`, `unlock m` | mutexes and reader-writer locks |
 //! | `wait c m`, `timedwait c m r`, `signal c`, `broadcast c` | conditions; a time-out sets the register to 1 |
@@ -56,6 +57,8 @@ pub enum Op {
     Write { variable: usize, value: Value, atomic: bool },
     /// Adds to a variable in one step.
     Add { variable: usize, amount: i64 },
+    /// Writes all variables.
+    Fill { value: i64 },
     /// Writes a variable if it has the expected value.
     CompareAndSwap { variable: usize, expected: i64, value: i64, register: usize },
     /// Takes a mutex.
@@ -150,6 +153,7 @@ impl Names {
             ["write", x, v] => Op::Write { variable: index(&mut self.variables, x), value: value(v), atomic: false },
             ["store", x, v] => Op::Write { variable: index(&mut self.variables, x), value: value(v), atomic: true },
             ["add", x, amount] => Op::Add { variable: index(&mut self.variables, x), amount: number(amount) },
+            ["fill", v] => Op::Fill { value: number(v) },
             ["cas", x, expected, v, r] => Op::CompareAndSwap {
                 variable: index(&mut self.variables, x),
                 expected: number(expected),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use model::report::{Build, CheckResult, Failure, Outcome, Report};
 
-use crate::child::{Child, Finished};
+use crate::child::Child;
 use crate::expect::{Kernel, Verdict};
 use crate::table::Table;
 
@@ -66,7 +66,7 @@ fn least_passing(runs: u32) -> u32 {
 }
 
 /// A lock keeps what passing runs never did, so a program that is profiled too little may lose what it did seldom. It is profiled again then, so
-/// often at most.
+/// often at most; so it is if no run passed, as recording changes the pace of the threads.
 const PROFILE_ROUNDS: u64 = 5;
 
 /// Takes a kernel through the chain in `folder`, which must be empty.
@@ -81,12 +81,14 @@ pub fn examine(atomfix: &Path, kernel: &Kernel, folder: &Path, settings: &Settin
     let fixed = result(&report, Build::Original)?;
     let mut round = 0;
     let (original, hardened, checked_in) = loop {
-        user.profile(&arguments.profile, round)?;
+        while !user.profile(&arguments.profile, round)? {
+            round += 1;
+        }
         user.atomfix("harden").args(["./app", "-o", "app.hard"]).run()?.succeeded()?;
         let (report, checked_in) = user.check("app.hard", &["--kept"], &arguments.check)?;
         let hardened = result(&report, Build::Hardened)?;
         round += 1;
-        if round == PROFILE_ROUNDS || without(&fixed, &hardened).is_empty() {
+        if round >= PROFILE_ROUNDS || without(&fixed, &hardened).is_empty() {
             break (result(&report, Build::Original)?, hardened, checked_in);
         }
     };
@@ -134,11 +136,17 @@ impl User<'_> {
         Ok((passed, self.settings.plain_runs))
     }
 
-    fn profile(&self, arguments: &[String], round: u64) -> Result<Finished> {
+    /// Whether any run passed, which is demanded of the last round.
+    fn profile(&self, arguments: &[String], round: u64) -> Result<bool> {
         let (runs, seed) = (self.settings.profile_runs.to_string(), (self.settings.seed + round).to_string());
         // A kernel that may deadlock does so while profiled too; that run fails, and should do so soon.
         let child = self.atomfix("profile").args(["./app", "--runs", &runs, "--seed", &seed, "--timeout", "5", "--"]);
-        child.args(arguments).run()?.succeeded()
+        let end = child.args(arguments).run()?;
+        if round + 1 < PROFILE_ROUNDS && end.stderr.contains("no run passed") {
+            return Ok(false);
+        }
+        end.succeeded()?;
+        Ok(true)
     }
 
     /// Locks, their pairs, and how many of them protect a correlated set.

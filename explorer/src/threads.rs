@@ -21,6 +21,9 @@ impl ThreadSet {
     /// The set without members.
     pub const EMPTY: Self = Self { words: [0; WORDS] };
 
+    /// The set of all threads that there can be.
+    pub const ALL: Self = Self { words: [u64::MAX; WORDS] };
+
     /// The set of one thread.
     #[must_use]
     pub fn one(thread: ThreadId) -> Self {

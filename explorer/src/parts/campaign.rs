@@ -8,7 +8,10 @@
 //! - a part that failed is the last one, when the first failure was asked for;
 //! - a part with which there are more executions than were asked for is done again with what was left, and is the last one.
 //!
-//! With shards, parts are dealt out in a generation of which there are many; those before it are done by every shard.
+//! In the same order parts are heard that ask others for more (`strategy::dpor::Trunk`), so that what follows from that does not depend on time either.
+//!
+//! With shards, parts are dealt out in a generation of which there are many; those before it are done by every shard. What parts ask for at steps before those
+//! that were dealt out is done when the shards are joined.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -24,8 +27,7 @@ use super::task::{BLOCK, Division, Rest, Task, division, first, seed, with_sampl
 use super::total::{Class, class, total};
 use crate::strategy::Counts;
 use crate::strategy::config::{Config, Name};
-use crate::strategy::depth_first::Extent;
-use crate::strategy::iterative::Preemptions;
+use crate::strategy::dpor::Trunk;
 use crate::strategy::part::{Part, Work};
 use crate::target::found::TakenStep;
 use crate::target::setup::{End, Sequel, Setup};
@@ -96,6 +98,8 @@ pub struct Campaign {
     pub(super) done: BTreeMap<PartId, Done>,
     /// Parts that found more shared memory, until those before them are done. invariant: they are done, and tell of all of it.
     grown: BTreeSet<PartId>,
+    /// Where parts were divided that may be asked for more, and how many parts each has left so far.
+    pub(super) trunks: BTreeMap<PartId, (Trunk, u32)>,
     /// The last part that is done as all before it are.
     settled: Option<PartId>,
     /// How many executions count, up to that part.
@@ -132,6 +136,7 @@ impl Campaign {
             running: BTreeMap::new(),
             done: BTreeMap::new(),
             grown: BTreeSet::new(),
+            trunks: BTreeMap::new(),
             settled: None,
             executions: 0,
             holders: BTreeMap::new(),
@@ -143,7 +148,7 @@ impl Campaign {
         campaign
     }
 
-    fn config(&self) -> &Config {
+    pub(super) fn config(&self) -> &Config {
         &self.subject.setup.strategy
     }
 
@@ -174,6 +179,7 @@ impl Campaign {
         self.running.clear();
         self.done.clear();
         self.grown.clear();
+        self.trunks.clear();
         self.holders.clear();
         self.settled = None;
         (self.next_block, self.executions, self.end) = (0, 0, Ended::No);
@@ -239,7 +245,8 @@ impl Campaign {
     pub fn finish(&mut self, id: &PartId, mut explored: Explored) {
         let Some(todo) = self.running.remove(id) else { return };
         let left = core::mem::take(&mut explored.found.left);
-        if explored.timed_out && !matches!(todo.task, Task::Search(Part { work: Work::Search(_), .. }, Rest::Split)) {
+        let resumes = matches!(todo.task, Task::Search(Part { work: Work::Search(_) | Work::Reduce(None), .. }, Rest::Split));
+        if explored.timed_out && !resumes {
             self.broken_off.push(explored);
             self.waiting.insert(id.clone(), todo);
             return;
@@ -264,22 +271,32 @@ impl Campaign {
         if what != What::Void {
             self.keep_schedules(id, &mut explored);
         }
-        let mut children = if todo.executions.is_some() { Vec::new() } else { todo.task.following(id.generation(), &left) };
-        if self.config().name == Name::Portfolio && matches!(todo.task, Task::Search(Part { work: Work::Divide(_), .. }, _)) {
+        let (mut children, trunk) = if todo.executions.is_some() { (Vec::new(), None) } else { todo.task.following(id.generation(), left) };
+        let divides = match &todo.task {
+            Task::Search(Part { work: Work::Reduce(None), .. }, _) => id.generation() == 1,
+            task => matches!(task, Task::Search(Part { work: Work::Divide(_), .. }, _)),
+        };
+        if self.config().name == Name::Portfolio && divides {
             children = with_samples(children);
         }
+        if let Some(trunk) = trunk {
+            self.trunks.insert(id.clone(), (trunk, u32::try_from(children.len()).unwrap_or(u32::MAX)));
+        }
         for (number, task) in (0..).zip(children) {
-            let child = id.child(number);
-            if self.is_ours(&child, DEALT) {
-                let executions = matches!(task, Task::Member { .. }).then_some(BLOCK);
-                self.waiting.insert(child, Todo { task, executions });
-            }
+            self.add_part(id.child(number), task);
         }
         let rest = if let Task::Search(_, rest) = &todo.task { Some(*rest) } else { None };
         let task = self.counts_executions().map(|_| todo.task);
         self.insert_done(id.clone(), Done { explored, what, task });
         self.end_early(id, rest);
         self.settle();
+    }
+
+    fn add_part(&mut self, id: PartId, task: Task) {
+        if self.is_ours(&id, DEALT) {
+            let executions = matches!(task, Task::Member { .. }).then_some(BLOCK);
+            self.waiting.insert(id, Todo { task, executions });
+        }
     }
 
     /// A part is done.
@@ -321,9 +338,15 @@ impl Campaign {
         }
     }
 
+    /// Takes in all parts again, as there are more of them now.
+    pub(super) fn settle_anew(&mut self) {
+        (self.settled, self.executions) = (None, 0);
+        self.settle();
+    }
+
     /// Takes in the parts before which all are done, in their order: begins anew where one found more shared memory, and ends where
     /// there are as many executions as were asked for.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         while let Some(id) = self.next_settled() {
             self.settled = Some(id.clone());
             let Some(done) = self.done.get_mut(&id) else { return };
@@ -333,6 +356,32 @@ impl Campaign {
                 return;
             }
             self.count_executions(&id);
+            self.hear(&id);
+        }
+    }
+
+    /// Adds the parts that follow from what a part asks for.
+    fn hear(&mut self, id: &PartId) {
+        let Some(done) = self.done.get_mut(id).filter(|_| self.end == Ended::No) else { return };
+        let asked = core::mem::take(&mut done.explored.found.asked);
+        for one in asked {
+            let mut above = core::iter::successors(id.parent(), PartId::parent);
+            let meant = above.find(|part| self.trunks.get(part).is_some_and(|(trunk, _)| trunk.is_asked(&one)));
+            let Some(meant) = meant else { continue };
+            // What other shards ask for there comes into it too.
+            if self.shard.of > 1 && meant.generation() < DEALT {
+                if let Some(done) = self.done.get_mut(id) {
+                    done.explored.found.asked.push(one);
+                }
+                continue;
+            }
+            let Some((trunk, parts)) = self.trunks.get_mut(&meant) else { continue };
+            let first = *parts;
+            let more = trunk.take_in(&one);
+            *parts += u32::try_from(more.len()).unwrap_or(0);
+            for (number, subtree) in (first..).zip(more) {
+                self.add_part(meant.child(number), Task::of(Work::Reduce(None), meant.generation() + 1, subtree));
+            }
         }
     }
 
@@ -364,6 +413,7 @@ impl Campaign {
         self.running.retain(|id, _| id <= last);
         self.done.retain(|id, _| id <= last);
         self.grown.retain(|id| id <= last);
+        self.trunks.retain(|id, _| id <= last);
         self.holders.retain(|_, id| *id <= *last);
         self.end = end;
     }
@@ -420,60 +470,5 @@ impl Campaign {
         total.found.coverage = Some(self.coverage(&total));
         total.estimate = self.estimate();
         total
-    }
-
-    fn coverage(&self, total: &Explored) -> Coverage {
-        let config = self.config();
-        let schedules = total.counts.schedules;
-        let clean = total.counts.cut == 0 && total.counts.diverged == 0;
-        match division(config.name) {
-            Division::Blocks => Coverage::Sampled(schedules),
-            Division::None => {
-                let whole = self.done.values().next().and_then(|done| done.explored.found.coverage);
-                whole.unwrap_or(Coverage::Partial(schedules))
-            }
-            Division::Subtrees => {
-                // Scouts are not needed for what the last search covers.
-                let scouts = u32::try_from(first(config).len().saturating_sub(1)).unwrap_or(0);
-                let unsure = self
-                    .done
-                    .iter()
-                    .any(|(id, done)| done.what == What::Unfinished && (0..scouts).all(|scout| *id != PartId::first(scout)));
-                if self.is_over() && self.end != Ended::Early && clean && !unsure {
-                    self.all(total)
-                } else {
-                    self.scouted(clean).unwrap_or(Coverage::Partial(schedules))
-                }
-            }
-        }
-    }
-
-    /// What all parts of a search cover.
-    fn all(&self, total: &Explored) -> Coverage {
-        let config = self.config();
-        match config.preemptions {
-            Preemptions::Unlimited => Coverage::All,
-            Preemptions::AtMost(bound) => match config.name {
-                Name::SleepSets | Name::Unpruned => Coverage::All,
-                Name::Delays => Coverage::Delays(bound),
-                Name::Dpor if !total.found.limited => Coverage::All,
-                _ => Coverage::Preemptions(bound),
-            },
-        }
-    }
-
-    /// What the last scout covers that has come to its end.
-    fn scouted(&self, clean: bool) -> Option<Coverage> {
-        let tasks = first(self.config());
-        let scout = |(number, task): (u32, &Task)| {
-            let Task::Search(Part { work: Work::Search(extent), .. }, Rest::Dropped) = task else { return None };
-            self.done.get(&PartId::first(number)).filter(|done| done.what == What::Counted)?;
-            match extent {
-                Extent::Preemptions(bound) => Some(Coverage::Preemptions(*bound)),
-                Extent::Delays(bound) => Some(Coverage::Delays(*bound)),
-                Extent::Unpruned | Extent::SleepSets => None,
-            }
-        };
-        (0..).zip(&tasks).filter(|_| clean).filter_map(scout).last()
     }
 }

@@ -16,6 +16,8 @@
 //! end
 //! todo 7 1000 block 7
 //! todo 1 1000 member pos 0            of a portfolio
+//! trunk 0.1 49                        how many parts it has left; then the steps, as in `strategy::subtree`
+//! end
 //! done 0.1 counted
 //! numbers 120 0 0 7 0 2400 127 0 3 0 0 12 1200000
 //! early 8000000000000101 3
@@ -40,6 +42,7 @@ use super::id::PartId;
 use super::task::{Rest, Task};
 use super::total::{class, nothing};
 use crate::strategy::Counts;
+use crate::strategy::dpor::Trunk;
 use crate::strategy::part::Part;
 use crate::target::found::{Found, escape, range_text, read_range, unescape};
 use crate::target::page::EarlyEnd;
@@ -47,7 +50,7 @@ use crate::target::setup::Setup;
 use crate::target::watch::Explored;
 
 /// An exploration in parts.
-const EXPLORATION: Kind = Kind { tag: *b"expl", version: 1 };
+const EXPLORATION: Kind = Kind { tag: *b"expl", version: 2 };
 
 /// Why a file of an exploration is of no use here.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -159,6 +162,7 @@ pub fn merge(mut shards: Vec<Campaign>) -> Result<Campaign, (usize, Unusable)> {
     let mut grown = Vec::new();
     for shard in shards {
         joined.done.extend(shard.done);
+        joined.trunks.extend(shard.trunks);
         joined.next_block = joined.next_block.max(shard.next_block);
         if shard.shared != joined.shared {
             grown.extend(shard.shared);
@@ -168,6 +172,7 @@ pub fn merge(mut shards: Vec<Campaign>) -> Result<Campaign, (usize, Unusable)> {
     if !grown.is_empty() {
         joined.restart_with(grown);
     }
+    joined.settle_anew();
     Ok(joined)
 }
 
@@ -191,6 +196,10 @@ fn to_text(campaign: &Campaign) -> String {
     text += &format!("blocks {}\nend {end}\n", campaign.next_block);
     for (id, todo) in campaign.running.iter().chain(&campaign.waiting) {
         write_todo(&mut text, "todo", id, todo);
+    }
+    for (id, (trunk, parts)) in &campaign.trunks {
+        text += &format!("trunk {id} {parts}\n");
+        trunk.write(&mut text);
     }
     for (id, done) in &campaign.done {
         let what = match done.what {
@@ -283,6 +292,10 @@ impl<'a> Reader<'a> {
                     let (id, todo) = self.read_todo(value)?;
                     campaign.waiting.insert(id, todo);
                 }
+                "trunk" => {
+                    let (id, parts) = value.split_once(' ')?;
+                    campaign.trunks.insert(id.parse().ok()?, (Trunk::read(self)?, parts.parse().ok()?));
+                }
                 "again" => {
                     let (id, todo) = self.read_todo(value)?;
                     campaign.done.get_mut(&id)?.task = Some(todo.task);
@@ -297,6 +310,7 @@ impl<'a> Reader<'a> {
                 _ => return None,
             }
         }
+        campaign.settle();
         Some(campaign)
     }
 

@@ -21,6 +21,13 @@ impl PartId {
         Self(self.0.iter().copied().chain([number]).collect())
     }
 
+    /// The part that left this one; `None` for one of the first.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        let (_, before) = self.0.split_last()?;
+        (!before.is_empty()).then(|| Self(before.to_vec()))
+    }
+
     /// How many parts it descends from, itself included.
     #[must_use]
     pub fn generation(&self) -> usize {
@@ -79,6 +86,7 @@ mod tests {
         assert!(ids.is_sorted());
         assert_eq!(ids.iter().map(ToString::to_string).collect::<Vec<_>>(), words);
         assert_eq!(PartId::first(0).child(7), ids[3]);
+        assert_eq!((ids[3].parent(), ids[2].parent()), (Some(PartId::first(0)), None));
         for bad in ["", "x", "1.", "1..2"] {
             assert_eq!(bad.parse::<PartId>(), Err(BadPartId), "{bad}");
         }

@@ -9,6 +9,7 @@ use std::vec::Vec;
 use crate::random::Random;
 use crate::strategy::config::{Config, Name};
 use crate::strategy::depth_first::Extent;
+use crate::strategy::dpor::Trunk;
 use crate::strategy::iterative::Preemptions;
 use crate::strategy::part::{Part, Work};
 use crate::strategy::subtree::Subtree;
@@ -18,6 +19,10 @@ pub const BLOCK: u64 = 1000;
 
 /// Up to how many subtrees a search leaves.
 const SPLIT: usize = 48;
+
+/// About how many planned steps a search by partial order reduction gives away when it is broken off: each takes a process of its own, and
+/// those nearest to the root are most of what is left.
+const GIVEN: usize = 4;
 
 /// The preemption bounds that come before a search without one.
 const SCOUTS: u32 = 3;
@@ -126,33 +131,47 @@ pub fn with_samples(subtrees: Vec<Task>) -> Vec<Task> {
 fn allowance(work: Work, generation: usize, rest: Rest) -> u64 {
     match (work, generation) {
         (Work::Divide(_), _) => u64::MAX,
-        (Work::Reduce(_), 1) => 1 << 16,
-        (Work::Reduce(_), _) => 1 << 23,
         (Work::Search(_), _) if rest == Rest::Dropped => 1 << 20,
-        (Work::Search(_), 1) => 1 << 16,
+        (Work::Search(_) | Work::Reduce(_), 1) => 1 << 16,
+        (Work::Reduce(None), 2) => 1 << 20,
+        (Work::Reduce(_), _) => 1 << 23,
         (Work::Search(_), 2) => 1 << 18,
         (Work::Search(_), _) => 1 << 21,
     }
 }
 
 impl Task {
-    /// The tasks that follow from what one of this generation leaves, in order.
+    /// The tasks that follow from what one of this generation leaves, in order; and where it was divided, if they may ask for more.
     #[must_use]
-    pub fn following(&self, generation: usize, left: &[Subtree]) -> Vec<Self> {
-        let Self::Search(part, Rest::Split) = self else { return Vec::new() };
+    pub fn following(&self, generation: usize, left: Vec<Subtree>) -> (Vec<Self>, Option<Trunk>) {
+        let Self::Search(part, Rest::Split) = self else { return (Vec::new(), None) };
+        let mut trunk = None;
         let (work, subtrees): (Work, Vec<Subtree>) = match part.work {
-            Work::Search(_) => (part.work, left.iter().flat_map(|left| left.clone().split(SPLIT)).collect()),
-            Work::Reduce(bound) => (Work::Divide(bound), left.to_vec()),
-            Work::Divide(bound) => (Work::Reduce(bound), left.to_vec()),
+            Work::Search(_) => (part.work, left.into_iter().flat_map(|left| left.split(SPLIT)).collect()),
+            Work::Reduce(None) => {
+                let mut divide = |left| {
+                    let (at, parts) = Trunk::divide(left, GIVEN);
+                    trunk = at;
+                    parts
+                };
+                (part.work, left.into_iter().flat_map(&mut divide).collect())
+            }
+            Work::Reduce(Some(bound)) => (Work::Divide(bound), left),
+            Work::Divide(bound) => (Work::Reduce(Some(bound)), left),
         };
-        let steps = allowance(work, generation + 1, Rest::Split);
-        subtrees.into_iter().map(|subtree| Self::Search(Part { work, subtree, steps }, Rest::Split)).collect()
+        (subtrees.into_iter().map(|subtree| Self::of(work, generation + 1, subtree)).collect(), trunk)
     }
 
-    /// Whether what it has done counts when it leaves something: partial order reduction begins anew.
+    /// The task of a subtree that is not the first part.
+    #[must_use]
+    pub fn of(work: Work, generation: usize, subtree: Subtree) -> Self {
+        Self::Search(Part { work, subtree, steps: allowance(work, generation, Rest::Split) }, Rest::Split)
+    }
+
+    /// Whether what it has done does not count when it leaves something: partial order reduction within a bound begins anew.
     #[must_use]
     pub fn is_void(&self, left: &[Subtree]) -> bool {
-        matches!(self, Self::Search(Part { work: Work::Reduce(_), .. }, _)) && !left.is_empty()
+        matches!(self, Self::Search(Part { work: Work::Reduce(Some(_)), .. }, _)) && !left.is_empty()
     }
 }
 

@@ -7,6 +7,7 @@ use model::ids::ThreadId;
 use model::pair::Mode;
 use model::report::{Coverage, Estimate};
 
+use super::dpor::Asked;
 use super::replay::Divergence;
 use super::sketch::Class;
 use super::subtree::Subtree;
@@ -127,6 +128,10 @@ impl<'a, S: DerefMut<Target = dyn Strategy + 'a>, C: Change> Strategy for Around
 
     fn left(&self) -> Vec<Subtree> {
         self.inner.left()
+    }
+
+    fn asked(&self) -> Vec<Asked> {
+        self.inner.asked()
     }
 
     fn estimate(&self) -> Option<Estimate> {

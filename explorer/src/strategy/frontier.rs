@@ -2,8 +2,7 @@
 //! gives up each execution and notes the subtree that begins there.
 //!
 //! Every thread is tried at each point on the way (but those asleep, or beyond the bound), so what is found in one subtree never asks
-//! for another thread at a point above it: any search may explore the subtrees, each by itself. For sleep sets and partial order
-//! reduction, a subtree knows who sleeps where it begins: no class of schedules is explored in two.
+//! for another thread at a point above it: any search may explore the subtrees, each by itself.
 
 use alloc::vec::Vec;
 
@@ -95,36 +94,9 @@ mod tests {
     use super::*;
     use crate::fake::explore::explore;
     use crate::fake::generate::{Flavor, program};
-    use crate::fake::machine::Outcome;
     use crate::fake::oracle::{self, Within};
-    use crate::strategy::dpor::{Bounded, Dpor};
+    use crate::strategy::dpor::Bounded;
     use alloc::collections::BTreeSet;
-
-    #[test]
-    fn partial_order_reduction_of_the_parts_is_that_of_the_whole() {
-        for (seed, flavor) in (0..60).flat_map(|seed| [(seed, Flavor::Everything), (seed, Flavor::Accesses), (seed, Flavor::Locks)]) {
-            let program = program(seed, flavor);
-            let mut whole = Dpor::new();
-            let expected: BTreeSet<_> = explore(&program, &mut whole).outcomes.into_keys().collect();
-            for branchings in [1, 3, 6] {
-                let mut frontier = Frontier::new(Extent::SleepSets, Subtree::default(), branchings);
-                let mut outcomes: BTreeSet<_> = explore(&program, &mut frontier).outcomes.into_keys().collect();
-                let mut schedules = frontier.counts().schedules;
-                for subtree in frontier.left() {
-                    let mut part = Dpor::below(subtree);
-                    outcomes.extend(explore(&program, &mut part).outcomes.into_keys());
-                    assert_eq!((part.coverage(), part.counts().diverged), (Coverage::All, 0), "{flavor:?} {seed} {branchings}");
-                    schedules += part.counts().schedules;
-                }
-                assert_eq!(outcomes, expected, "{flavor:?} {seed} {branchings}");
-                // An execution that a failure ends may stand for several classes, or a class for several such executions.
-                let failing = expected.iter().any(|outcome| matches!(outcome, Outcome::Failed(..)));
-                if flavor != Flavor::Everything && !failing {
-                    assert_eq!(schedules, whole.counts().schedules, "{flavor:?} {seed} {branchings}");
-                }
-            }
-        }
-    }
 
     #[test]
     fn bounded_reduction_of_the_parts_finds_what_is_within_the_bound() {

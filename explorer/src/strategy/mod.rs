@@ -59,6 +59,7 @@ use model::ids::{ObjectId, ThreadId};
 use model::pair::Mode;
 use model::report::{Coverage, Estimate};
 
+use self::dpor::Asked;
 use self::replay::Divergence;
 use self::sketch::Class;
 use self::subtree::Subtree;
@@ -252,6 +253,11 @@ pub trait Strategy {
 
     /// What a search that is broken off now leaves to others; of a search for parts, what it found. Nothing when it cannot say.
     fn left(&self) -> Vec<Subtree> {
+        Vec::new()
+    }
+
+    /// What a part of a search asks others for.
+    fn asked(&self) -> Vec<Asked> {
         Vec::new()
     }
 

@@ -1,8 +1,7 @@
 //! A part of a search, as it is handed to one process: what to do with which subtree, and how much of it.
 //!
-//! How much is a number of steps, which is the same on every machine; time is not. What is not done then is left to others:
-//! depth-first search leaves the rest of its subtree; partial order reduction, whose plans would be lost, leaves all of it,
-//! to be divided first.
+//! How much is a number of steps, which is the same on every machine; time is not. What is not done then is left to others: the rest of
+//! a subtree. Only partial order reduction within a bound, whose plans would be lost, leaves all of it, to be divided first.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -17,7 +16,7 @@ use super::frontier::Frontier;
 use super::subtree::Subtree;
 use super::{Choice, Point, Strategy};
 
-/// After how many points with anything to choose the tree is divided for partial order reduction.
+/// After how many points with anything to choose the tree is divided for partial order reduction within a bound.
 const BRANCHINGS: usize = 5;
 
 /// What to do with a subtree.
@@ -27,8 +26,8 @@ pub enum Work {
     Search(Extent),
     /// Explore it by partial order reduction, up to a number of preemptions if there is one.
     Reduce(Option<u32>),
-    /// Divide it for partial order reduction.
-    Divide(Option<u32>),
+    /// Divide it for partial order reduction within a bound.
+    Divide(u32),
 }
 
 /// A part of a search.
@@ -49,12 +48,9 @@ impl Part {
         let subtree = self.subtree.clone();
         let inner: Box<dyn Strategy> = match self.work {
             Work::Search(extent) => Box::new(DepthFirst::within(extent, subtree)),
-            Work::Reduce(None) => Box::new(Dpor::below(subtree)),
+            Work::Reduce(None) => Box::new(Dpor::within(subtree)),
             Work::Reduce(Some(bound)) => Box::new(Bounded::below(bound, subtree)),
-            Work::Divide(bound) => {
-                let extent = bound.map_or(Extent::SleepSets, Extent::Preemptions);
-                Box::new(Frontier::new(extent, subtree, BRANCHINGS))
-            }
+            Work::Divide(bound) => Box::new(Frontier::new(Extent::Preemptions(bound), subtree, BRANCHINGS)),
         };
         Box::new(Around::changing(inner, Allowance(self.steps)))
     }
@@ -84,8 +80,7 @@ impl fmt::Display for Work {
             Self::Search(Extent::Delays(bound)) => write!(f, "delays:{bound}"),
             Self::Reduce(None) => f.write_str("dpor"),
             Self::Reduce(Some(bound)) => write!(f, "dpor:{bound}"),
-            Self::Divide(None) => f.write_str("divide"),
-            Self::Divide(Some(bound)) => write!(f, "divide:{bound}"),
+            Self::Divide(bound) => write!(f, "divide:{bound}"),
         }
     }
 }
@@ -111,11 +106,10 @@ impl FromStr for Work {
             None if text == "unpruned" => Ok(Self::Search(Extent::Unpruned)),
             None if text == "sleep" => Ok(Self::Search(Extent::SleepSets)),
             None if text == "dpor" => Ok(Self::Reduce(None)),
-            None if text == "divide" => Ok(Self::Divide(None)),
             Some(("preemptions", text)) => Ok(Self::Search(Extent::Preemptions(bound(text)?))),
             Some(("delays", text)) => Ok(Self::Search(Extent::Delays(bound(text)?))),
             Some(("dpor", text)) => Ok(Self::Reduce(Some(bound(text)?))),
-            Some(("divide", text)) => Ok(Self::Divide(Some(bound(text)?))),
+            Some(("divide", text)) => Ok(Self::Divide(bound(text)?)),
             _ => Err(BadWork),
         }
     }
@@ -179,8 +173,7 @@ mod tests {
             Work::Search(Extent::Delays(1)),
             Work::Reduce(None),
             Work::Reduce(Some(3)),
-            Work::Divide(None),
-            Work::Divide(Some(0)),
+            Work::Divide(0),
         ];
         for work in works {
             assert_eq!(work.to_string().parse(), Ok(work));
@@ -192,7 +185,7 @@ mod tests {
             let first = lines.next().and_then(|line| line.strip_prefix("part "));
             assert_eq!(Part::read(first.expect("a first line"), &mut lines), Some(part));
         }
-        for bad in ["fast", "sleep:1", "dpor:x", "preemptions"] {
+        for bad in ["fast", "sleep:1", "dpor:x", "divide", "preemptions"] {
             assert_eq!(bad.parse::<Work>(), Err(BadWork), "{bad}");
         }
     }

@@ -100,7 +100,12 @@ impl<N> Path<N> {
 
     /// A path that begins as a subtree does, and turns to nothing else on the way.
     pub(super) fn below(subtree: Subtree) -> Self {
-        Self { floor: subtree.steps.len(), ..Self::within(subtree) }
+        Self::above(subtree.steps.len(), subtree)
+    }
+
+    /// A path that begins as a subtree does, and turns to something else from this level on.
+    pub(super) fn above(floor: usize, subtree: Subtree) -> Self {
+        Self { floor, ..Self::within(subtree) }
     }
 
     /// An execution begins; `false` when none is left.
@@ -269,10 +274,10 @@ impl<N> Path<N> {
     pub(super) fn left(&self, mut kept: impl FnMut(&N) -> [ThreadSet; 2]) -> Subtree {
         let step = |level: &Level<N>| {
             let [todo, asleep] = kept(&level.node);
-            Repeat { thread: level.chosen, what: level.what, todo, asleep, picks: level.picks.clone() }
+            Repeat { todo, asleep, picks: level.picks.clone(), ..Repeat::of(level.chosen, level.what) }
         };
         let given = self.start.iter().skip(self.length).cloned();
-        Subtree { steps: self.levels().iter().map(step).chain(given).collect() }
+        Subtree { steps: self.levels().iter().map(step).chain(given).collect(), ..Subtree::default() }
     }
 
     /// How many schedules there are in all, if those before the path are like those after it (the weighted backtrack estimator of
@@ -301,6 +306,11 @@ impl<N> Path<N> {
     /// Where the current execution has left the path.
     pub(super) fn divergence(&self) -> Option<Divergence> {
         self.astray
+    }
+
+    /// Levels below this one are not gone back to.
+    pub(super) fn floor(&self) -> usize {
+        self.floor
     }
 
     /// Whether no execution is left.

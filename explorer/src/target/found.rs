@@ -24,6 +24,9 @@
 //! left
 //! t0 create - 1 - -
 //! end
+//! asked 3
+//! plan 0 t1 write 7ffff7d0+4 - -
+//! end
 //! ```
 //!
 //! A step is thread, kind, site, for accesses `#n`: the n-th access that its thread makes, whether others were
@@ -39,6 +42,7 @@ use model::event::{KindCode, Range};
 use model::ids::{SiteKey, ThreadId};
 use model::report::{Coverage, FailureKind, Outcome};
 
+use crate::strategy::dpor::Asked;
 use crate::strategy::sketch::{Class, Seen};
 use crate::strategy::subtree::Subtree;
 
@@ -123,6 +127,8 @@ pub struct Found {
     pub classes: Vec<Class>,
     /// What a part of a search leaves to others.
     pub left: Vec<Subtree>,
+    /// What a part of a search asks others for.
+    pub asked: Vec<Asked>,
     /// Where an execution left the schedule it was to follow.
     pub divergence: Option<String>,
     /// That a message of the engine's own failure is there.
@@ -289,6 +295,9 @@ impl Found {
             subtree.write(&mut text);
             text.push_str("end\n");
         }
+        for asked in &self.asked {
+            asked.write(&mut text);
+        }
         if let Some(coverage) = self.coverage {
             let _ = writeln!(text, "coverage {coverage}");
         }
@@ -385,6 +394,7 @@ impl Found {
             "reads-from" => self.reads_from = Some(value.parse().ok()?),
             "limited" => self.limited = value == "yes",
             "left" => self.left.push(Subtree::read(lines)?),
+            "asked" => self.asked.push(Asked::read(value, lines)?),
             "divergence" => self.divergence = Some(unescape(value)),
             "broken" => self.broken = Some(unescape(value)),
             _ => return None,
@@ -427,7 +437,7 @@ mod tests {
         let mut text = failure_text(0, &failure());
         assert_eq!(Found::from_text(&text).failures, [failure()]);
         text.push_str(&minimized_text(0, &failure().steps[..1]));
-        text.push_str("critical 0 1\ncount 0 5\ncoverage up to 2 preemptions\nremark hm\ninterleaved s0000000000000001 s0000000000000002 s0000000000000003\nshared ff+2\nlimited yes\nclass ff once\nleft\nt1 - - 2 - -\nend\nleft\nend\n");
+        text.push_str("critical 0 1\ncount 0 5\ncoverage up to 2 preemptions\nremark hm\ninterleaved s0000000000000001 s0000000000000002 s0000000000000003\nshared ff+2\nlimited yes\nclass ff once\nleft\nt1 - - 2 - -\nend\nleft\nend\nasked 2\nplan 0 t1 read 10+4 - -\nend\n");
         let found = Found::from_text(&text);
         assert_eq!((found.failures[0].count, found.failures[0].critical), (5, Some(1)));
         assert_eq!(found.failures[0].minimized.as_deref(), Some(&failure().steps[..1]));
@@ -438,6 +448,8 @@ mod tests {
         assert_eq!((found.shared, found.limited), ([Range { address: 0xff, length: 2 }].to_vec(), true));
         let left = Subtree::read(&mut "t1 - - 2 - -".lines()).expect("a subtree");
         assert_eq!(found.left, [left, Subtree::default()]);
+        let asked = Asked::read("2", &mut "plan 0 t1 read 10+4 - -".lines());
+        assert_eq!(found.asked, [asked.expect("a sequence")]);
     }
 
     #[test]

@@ -7,7 +7,8 @@
 //!
 //! In reading order: the steps of the current execution, with who comes before whom and who races (`history`), who holds
 //! which locks at any point (`holds`), what a step does in the other order (`reversal`), the planned beginnings (`wakeup`), the search (`search`), and
-//! a search within a bound that shares the steps with it alone (`bounded`).
+//! a search within a bound that shares the steps with it alone (`bounded`). What several searches do together: planned beginnings that are handed on
+//! (`forest`), and where a search was divided, which takes in what its parts ask for (`trunk`).
 //!
 //! Exact, with no execution abandoned, for memory accesses, mutexes, reader-writer locks, injected locks, thread creation
 //! and joins, and conditions. Semaphores and `once` are explored by all orders at the racing points instead, as is the last
@@ -15,12 +16,16 @@
 //! then, none is lost. Only without a bound: cutting it off at a bound would lose outcomes within that bound.
 
 mod bounded;
+mod forest;
 mod history;
 mod holds;
 mod reversal;
 mod search;
+mod trunk;
 mod wakeup;
 mod waking;
 
 pub use bounded::Bounded;
+pub use forest::Forest;
 pub use search::Dpor;
+pub use trunk::{Asked, Trunk};

@@ -11,6 +11,7 @@ use model::report::{Coverage, Estimate};
 use super::history::{History, Race, Remedy, Second};
 use super::holds::wanted;
 use super::reversal::{Reversed, reversed};
+use super::trunk::Asked;
 use super::wakeup::{Insertion, Next, Plan, Plans, Seen, is_weak_initial};
 use super::waking::{waiting, wakes, woken};
 use crate::dependence::dependent;
@@ -40,6 +41,12 @@ pub struct Dpor {
     guided_picks: Box<[u32]>,
     /// Those who waited on a condition before the current step, when that is a signal.
     waiting: ThreadSet,
+    /// At so many of the first levels, others try other threads: what is planned there they are asked for.
+    closed: usize,
+    /// What was planned at such levels that the search has gone back from.
+    asked: Vec<Asked>,
+    /// Whether what it does not come to is left to others.
+    leaves: bool,
     /// The level at which the current execution has begun to end the process: its thread alone goes on, with what `exit` runs.
     exit: Option<usize>,
     /// Whether the engine left out what orders steps: then nothing is claimed.
@@ -52,8 +59,9 @@ struct Node {
     enabled: ThreadSet,
     /// Threads that were explored from here, or whose next step is covered elsewhere, and what each is about to do.
     asleep: Vec<(ThreadId, Event)>,
-    /// Of these: those that cover only what they take part in. Their step ends the execution, so that nothing was explored after it;
-    /// or it is explored by others, who tell us nothing of the races that they find.
+    /// Threads that others explore from here, and what each is about to do: they do not sleep, but what begins with their steps is covered.
+    elsewhere: Vec<(ThreadId, Event)>,
+    /// Of both: those that cover only what they take part in. Their step ends the execution, so that nothing was explored after it.
     narrow: ThreadSet,
     /// Threads that were planned here whatever comes after them.
     alone: ThreadSet,
@@ -68,10 +76,21 @@ impl Node {
         self.asleep.iter().any(|&(asleep, _)| asleep == thread)
     }
 
-    /// Those among the sleeping ones that cover only what they take part in. Threads that were planned alone may be independent of each
+    /// Threads whose next step was or will be explored from here, apart from what is planned, and what each is about to do.
+    fn covered(&self) -> impl Iterator<Item = &(ThreadId, Event)> {
+        self.asleep.iter().chain(&self.elsewhere)
+    }
+
+    /// What is planned at this level, which others are asked for.
+    fn asks(&self, level: usize, plans: &Plans) -> Option<Asked> {
+        let sequences = plans.forest(self.planned, &self.enabled);
+        (!sequences.is_empty()).then_some(Asked { level, sequences })
+    }
+
+    /// Those among the covered ones that cover only what they take part in. Threads that were planned alone may be independent of each
     /// other, and each would be believed to cover what the other leaves out.
     fn narrow(&self) -> ThreadSet {
-        if self.alone.is_empty() { self.narrow } else { self.asleep.iter().map(|&(thread, _)| thread).collect() }
+        if self.alone.is_empty() { self.narrow } else { self.covered().map(|&(thread, _)| thread).collect() }
     }
 }
 
@@ -79,7 +98,9 @@ impl Level<Node> {
     /// Plans a thread's step, whatever comes after it.
     fn plan_alone(&mut self, plans: &mut Plans, thread: ThreadId) {
         let node = &mut self.node;
-        let known = thread == self.chosen || node.sleeps(thread) || plans.siblings(node.planned).any(|plan| plans.thread(plan) == thread);
+        let known = thread == self.chosen
+            || node.covered().any(|&(covered, _)| covered == thread)
+            || plans.siblings(node.planned).any(|plan| plans.thread(plan) == thread);
         if !known {
             node.alone.insert(thread);
             node.planned = plans.add_alone(node.planned, thread);
@@ -124,23 +145,31 @@ impl Dpor {
         Self::default()
     }
 
-    /// A search of what begins with a subtree's steps. Every thread that was enabled at one of them and does not sleep there must be
-    /// explored by others, so that no race needs to be reversed there.
+    /// A search that goes on where others are, with what a search left or a [`Trunk`](super::Trunk) gave away: it leaves what it does not come to, and asks
+    /// for what is to be explored by others.
     #[must_use]
-    pub fn below(subtree: Subtree) -> Self {
-        Self { path: Path::below(subtree.clone()), begins: subtree, ..Self::default() }
+    pub fn within(subtree: Subtree) -> Self {
+        let mut search = Self { closed: subtree.closed, leaves: true, guided_picks: subtree.options.clone(), ..Self::default() };
+        search.guide = search.plans.add_forest(&subtree.guide);
+        search.path = Path::above(subtree.floor, subtree.clone());
+        search.begins = subtree;
+        search
     }
 
     /// Goes on with a step that the subtree begins with.
     fn repeat(&mut self, point: &Point<'_>, step: Repeat) -> Choice {
         let Some(&event) = point.event(step.thread) else { return Choice::Diverged };
-        let asleep = step.asleep.intersection(point.enabled).iter().filter_map(|thread| Some((thread, *point.event(thread)?)));
+        let with_events = |threads: ThreadSet| {
+            let threads = threads.intersection(point.enabled);
+            threads.iter().filter_map(|thread| Some((thread, *point.event(thread)?))).collect()
+        };
         let node = Node {
             enabled: *point.enabled,
-            asleep: asleep.collect(),
-            narrow: step.asleep,
-            alone: ThreadSet::EMPTY,
-            planned: None,
+            asleep: with_events(step.asleep),
+            elsewhere: with_events(step.todo),
+            narrow: step.narrow,
+            alone: step.alone,
+            planned: self.plans.add_forest(&step.planned),
             tried: 0,
         };
         self.path.push_again(step, &event, node);
@@ -168,11 +197,22 @@ impl Dpor {
         };
         let Some(&event) = point.event(chosen) else { return Choice::Diverged };
         let narrow = self.path.deepest().map_or(ThreadSet::EMPTY, |parent| {
-            let narrow = parent.node.narrow();
+            let narrow = if self.is_given() { ThreadSet::ALL } else { parent.node.narrow() };
             asleep.iter().map(|&(thread, _)| thread).filter(|&thread| narrow.contains(thread)).collect()
         });
-        self.path.push(chosen, &event, Node { enabled: *point.enabled, asleep, narrow, alone: ThreadSet::EMPTY, planned, tried: 0 });
+        self.path.push(
+            chosen,
+            &event,
+            Node { enabled: *point.enabled, asleep, elsewhere: Vec::new(), narrow, alone: ThreadSet::EMPTY, planned, tried: 0 },
+        );
         self.go(point)
+    }
+
+    /// Whether the deepest level is the step that was given away to this search. What others find from those asleep there does not come into
+    /// our plans, so they cover only what they take part in.
+    fn is_given(&self) -> bool {
+        let steps = self.path.levels().len();
+        steps <= self.closed && steps == self.path.floor() + 1
     }
 
     /// Goes on from the current level.
@@ -212,9 +252,6 @@ impl Dpor {
         let woken = woken(&self.waiting, pending);
         self.history.set_woken(woken);
         // A waiter that could have timed out instead cannot any more: no later step tells of it.
-        if !self.path.is_open(last) {
-            return;
-        }
         let level = self.path.level_mut(last);
         for thread in woken.intersection(&level.node.enabled).iter() {
             level.plan_alone(&mut self.plans, thread);
@@ -229,13 +266,10 @@ impl Dpor {
                 self.history.pending(thread, *event, &mut self.races);
             }
         }
-        let ended = if ending.outcome == Outcome::Failed { self.history.len().checked_sub(1) } else { None };
+        // Not of a deadlock: its last step might have had others after it.
+        let ended = self.history.len().checked_sub(1).filter(|&last| self.history.step(last).1.kind == EventKind::Fail);
         let mut races = core::mem::take(&mut self.races);
         for race in races.drain(..) {
-            // At the steps that a subtree begins with, others try every thread.
-            if !self.path.is_open(race.first) {
-                continue;
-            }
             let planned = race.remedy != Remedy::Expand && self.plan_sequence(&race, ended) != Insertion::Unplannable;
             if !planned {
                 self.path.level_mut(race.first).expand(&mut self.plans);
@@ -247,12 +281,17 @@ impl Dpor {
         }
         // Threads that could have gone on when the execution ended: the last step stopped them, or the one that began to end the process.
         let stopped = self.exit.or(self.path.levels().len().checked_sub(1));
-        if let Some(at) = stopped.filter(|&at| self.path.is_open(at)) {
-            let last = self.path.level_mut(at);
+        if let Some(at) = stopped {
+            let (history, last) = (&self.history, self.path.level_mut(at));
             for thread in last.node.enabled.iter() {
                 if thread != last.chosen && ending.pending.get(thread.index()).is_some_and(Option::is_some) {
                     last.plan_alone(&mut self.plans, thread);
                     last.node.narrow.insert(last.chosen);
+                    // Others take it for a step that they may go on after, unless it says that it is the last one.
+                    let (event, other) = (history.step(at).1, ending.pending[thread.index()].as_ref());
+                    let told = matches!(event.kind, EventKind::Fail | EventKind::ExitProcess)
+                        || other.is_some_and(|other| dependent(event, other));
+                    self.uncertain |= at < self.closed && !told;
                 }
             }
         }
@@ -280,7 +319,7 @@ impl Dpor {
         let narrow = node.narrow();
         let barren = |thread| narrow.contains(thread) && absent(thread);
         let covered = |&(thread, ref event): &(ThreadId, Event)| !barren(thread) && is_weak_initial(thread, || Some(event), &sequence);
-        let insertion = if node.asleep.iter().any(covered) {
+        let insertion = if node.covered().any(covered) {
             Insertion::Covered
         } else {
             let mut planned = node.planned;
@@ -296,8 +335,17 @@ impl Dpor {
     /// Moves to the next path.
     fn backtrack(&mut self) {
         self.plans.forget(self.guide.take());
-        let (history, plans) = (&self.history, &mut self.plans);
-        let turn = self.path.backtrack(|at, level| level.next_planned(plans, history.step(at).1));
+        let (history, plans, closed, asked) = (&self.history, &mut self.plans, self.closed, &mut self.asked);
+        let turn = self.path.backtrack(|at, level| {
+            if at >= closed {
+                return level.next_planned(plans, history.step(at).1);
+            }
+            asked.extend(level.node.asks(at, plans));
+            plans.forget(level.node.planned.take());
+            None
+        });
+        // Steps after a turn are our own.
+        self.closed = self.closed.min(self.path.levels().len());
         self.history.go_back(self.path.levels().len(), turn.as_ref());
         if let Some(Turn::Step(next)) = turn {
             self.guide = next.children;
@@ -375,7 +423,10 @@ impl Strategy for Dpor {
     }
 
     fn coverage(&self) -> Coverage {
-        if self.path.is_whole() && !self.uncertain { Coverage::All } else { Coverage::Partial(self.counts().schedules) }
+        let counts = self.counts();
+        // Of a part: all but what it leaves.
+        let whole = if self.leaves { (counts.cut, counts.diverged) == (0, 0) } else { self.path.is_whole() };
+        if whole && !self.uncertain { Coverage::All } else { Coverage::Partial(counts.schedules) }
     }
 
     /// Of what is planned: more will be.
@@ -384,8 +435,34 @@ impl Strategy for Dpor {
     }
 
     fn left(&self) -> Vec<Subtree> {
-        let left = (!self.path.is_exhausted()).then(|| self.begins.clone());
-        left.into_iter().collect()
+        if self.path.is_exhausted() {
+            return Vec::new();
+        }
+        let Some(last) = self.path.levels().len().checked_sub(1) else { return [self.begins.clone()].into() };
+        let threads = |events: &[(ThreadId, Event)]| events.iter().map(|&(thread, _)| thread).collect();
+        let step = |(at, level): (usize, &Level<Node>)| {
+            let Node { asleep, elsewhere, narrow, alone, planned, enabled, .. } = &level.node;
+            let planned = planned.filter(|_| at >= self.closed);
+            Repeat {
+                todo: threads(elsewhere),
+                asleep: threads(asleep),
+                picks: level.picks.clone(),
+                narrow: *narrow,
+                alone: *alone,
+                planned: self.plans.forest(planned, enabled),
+                ..Repeat::of(level.chosen, level.what)
+            }
+        };
+        let steps: Vec<Repeat> = self.path.levels().iter().enumerate().map(step).collect();
+        let guide = self.plans.forest(self.guide, &ThreadSet::ALL);
+        let new = self.path.level(last).what.is_none();
+        let options = if new { self.guided_picks.clone() } else { Box::default() };
+        [Subtree { steps, closed: self.closed, floor: self.path.floor(), options, guide }].into()
+    }
+
+    fn asked(&self) -> Vec<Asked> {
+        let here = self.path.levels().iter().enumerate().take(self.closed).filter_map(|(at, level)| level.node.asks(at, &self.plans));
+        self.asked.iter().cloned().chain(here).collect()
     }
 
     fn divergence(&self) -> Option<Divergence> {

@@ -11,6 +11,7 @@ use core::num::NonZeroU32;
 use model::event::{Event, EventKind};
 use model::ids::ThreadId;
 
+use super::forest::{self, Forest};
 use super::history::release;
 use crate::dependence::dependent;
 use crate::strategy::path::Picked;
@@ -47,6 +48,8 @@ struct Planned {
     event: Option<Event>,
     /// The options taken in it there.
     picks: Box<[u32]>,
+    /// The injected locks that it gave up on its way there.
+    released: Box<[u64]>,
 }
 
 /// The next planned step of a point.
@@ -82,7 +85,8 @@ impl Seen<'_> {
     }
 
     fn plan(&self) -> Planned {
-        Planned { event: Some(*self.event), picks: self.picks.iter().map(|pick| pick.taken).collect() }
+        let picks = self.picks.iter().map(|pick| pick.taken).collect();
+        Planned { event: Some(*self.event), picks, released: self.released.into() }
     }
 }
 
@@ -225,6 +229,43 @@ impl Plans {
     pub(super) fn append(&mut self, first: Option<Plan>, more: Option<Plan>) -> Option<Plan> {
         let Some(last) = self.siblings(first).last() else { return more };
         self.links[last.at()].next = more;
+        first
+    }
+
+    /// What is planned, by itself, without first steps that are not enabled, as in [`Self::possible`].
+    pub(super) fn forest(&self, first: Option<Plan>, enabled: &ThreadSet) -> Forest {
+        let (mut steps, mut rest) = (Vec::new(), Vec::new());
+        let mut next = first.map(|plan| (plan, 0));
+        while let Some((plan, depth)) = next.take().or_else(|| rest.pop()) {
+            let Link { thread, child, next: beside } = self.links[plan.at()];
+            rest.extend(beside.map(|plan| (plan, depth)));
+            let impossible = depth == 0 && !enabled.contains(thread);
+            if !impossible {
+                let Planned { event, picks, released } = &self.steps[plan.at()];
+                steps.push(forest::Planned { depth, thread, event: *event, picks: picks.clone(), released: released.clone() });
+            }
+            next = child.map(|plan| (plan, if impossible { 0 } else { depth + 1 }));
+        }
+        Forest(steps)
+    }
+
+    /// Plans all of a forest.
+    pub(super) fn add_forest(&mut self, forest: &Forest) -> Option<Plan> {
+        let mut first = None;
+        // The step that the next one may come after, at each depth.
+        let mut last: Vec<Plan> = Vec::new();
+        for forest::Planned { depth, thread, event, picks, released } in &forest.0 {
+            let step = Planned { event: *event, picks: picks.clone(), released: released.clone() };
+            let plan = self.add(*thread, step, None);
+            let depth = *depth as usize;
+            match (last.get(depth).copied(), depth.checked_sub(1)) {
+                (Some(beside), _) => self.links[beside.at()].next = Some(plan),
+                (None, Some(before)) => self.links[last[before].at()].child = Some(plan),
+                (None, None) => first = Some(plan),
+            }
+            last.truncate(depth);
+            last.push(plan);
+        }
         first
     }
 

@@ -393,6 +393,9 @@ fn report_rest(engine: &Engine, strategy: &dyn Strategy) {
         subtree.write(&mut text);
         text.push_str("end\n");
     }
+    for asked in strategy.asked() {
+        asked.write(&mut text);
+    }
     control::report(&text);
 }
 

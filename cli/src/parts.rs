@@ -66,9 +66,14 @@ pub(crate) fn merge(paths: &[PathBuf], gated: &Gated) -> Result<Campaign, Failur
     file::merge(shards).map_err(|(at, error)| unusable(paths.get(at).map_or(Path::new("?"), PathBuf::as_path), &error))
 }
 
-/// Says so if shards that were joined have to be explored anew.
-pub(crate) fn explored_anew(joined: &Campaign) -> Option<&'static str> {
-    let what = "the shards found different memory to be shared: all was explored anew with all of it";
+/// Says so if shards that were joined leave something to do.
+pub(crate) fn explored_besides(joined: &Campaign) -> Option<&'static str> {
+    let anew = joined.counted().schedules == 0;
+    let what = if anew {
+        "the shards found different memory to be shared: all was explored anew with all of it"
+    } else {
+        "what the shards left to each other was explored too"
+    };
     (!joined.is_over()).then_some(what)
 }
 

@@ -181,6 +181,9 @@ fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sou
     if arguments.jobs.is_some() && parts::is_whole(arguments.strategy) {
         concluded.result.notes.push(format!("{} is not divided: one process explores", arguments.strategy));
     }
+    if let Some(Shard { index, of }) = arguments.shard.filter(|shard| shard.of > 1) {
+        concluded.result.notes.push(format!("shard {index} of {of}: `atomfix check PROGRAM --merge FILE...` says what all of them cover"));
+    }
     show(arguments, &concluded.result, &explored, sources);
     Ok(concluded)
 }
@@ -204,7 +207,7 @@ fn join(arguments: &Arguments, subject: &Subject, build: Build, sources: &Source
     let campaign = parts::merge(files, &gated)?;
     let explores = campaign.subject().clone();
     let program_arguments: Vec<OsString> = explores.arguments.iter().map(OsString::from).collect();
-    let anew = parts::explored_anew(&campaign);
+    let anew = parts::explored_besides(&campaign);
     if let Some(why) = anew {
         eprintln!("atomfix: {why}");
     }

@@ -91,9 +91,10 @@ fn shards_joined_are_the_whole() {
         let (shard, file) = (format!("{index}/3"), format!("{strategy}-{index}"));
         let said = sandbox.atomfix(&["check", "./app", "--strategy", strategy, "--shard", &shard, "--checkpoint", &file]);
         assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+        assert!(said.out.contains(&format!("shard {index} of 3")) && !said.out.contains("covering all"), "{}", said.out);
         file
     };
-    for strategy in ["sleep", "random", "portfolio", "coverage"] {
+    for strategy in ["sleep", "dpor", "random", "portfolio", "coverage"] {
         let (expected, _) = result(&sandbox, &["--strategy", strategy, "-j", "1"]);
         let files: Vec<String> = (1..=3).map(|index| shard(index, strategy)).collect();
         let files: Vec<&str> = files.iter().map(String::as_str).collect();

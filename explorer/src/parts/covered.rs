@@ -2,7 +2,7 @@
 
 use model::report::Coverage;
 
-use super::campaign::{Campaign, Ended, What};
+use super::campaign::{Campaign, Ended, WHOLE, What};
 use super::id::PartId;
 use super::task::{Division, Rest, Task, division, first};
 use crate::strategy::config::Name;
@@ -30,7 +30,8 @@ impl Campaign {
                     .done
                     .iter()
                     .any(|(id, done)| done.what == What::Unfinished && (0..scouts).all(|scout| *id != PartId::first(scout)));
-                if self.is_over() && self.end != Ended::Early && clean && !unsure {
+                // A shard has done its share.
+                if self.shard == WHOLE && self.is_over() && self.end != Ended::Early && clean && !unsure {
                     self.all(total)
                 } else {
                     self.scouted(clean).unwrap_or(Coverage::Partial(schedules))

@@ -135,8 +135,8 @@ pub(crate) fn certain(found: &FoundFailure, sources: &Sources<'_>) -> Option<Str
     };
     let variable = step.site.and_then(|site| sources.variable(site)).map_or_else(String::new, |variable| format!(" {variable}"));
     let place = step.site.and_then(|site| sources.position(site)).map_or_else(String::new, |place| format!(" at {place}"));
-    let (thread, kind, length) = (step.thread, step.kind, steps.len());
-    Some(format!("certain after step {critical} of {length}, {thread} {kind}{variable}{place}: so did {ENDS} random ends"))
+    let (thread, verb, length) = (step.thread, sources.verb(step.site, step.kind), steps.len());
+    Some(format!("certain after step {critical} of {length}, {thread} {verb}{variable}{place}: so did {ENDS} random ends"))
 }
 
 /// What passing runs taught of pairs of accesses; nothing when there is no profile of this program.
@@ -153,7 +153,7 @@ fn learnt(subject: &Subject) -> Pairs {
 /// A violated pair in words.
 fn name(violation: &Violation, steps: &[TakenStep], sources: &Sources<'_>) -> String {
     let place = |at: usize| steps[at].site.and_then(|site| sources.position(site)).unwrap_or("?");
-    let does = |at: usize| format!("{} {}", steps[at].kind, place(at));
+    let does = |at: usize| format!("{} {}", sources.verb(steps[at].site, steps[at].kind), place(at));
     let variable = steps[violation.first].site.and_then(|site| sources.variable(site)).unwrap_or("memory behind a pointer");
     let (local, remote) = (steps[violation.first].thread, steps[violation.remote].thread);
     format!(

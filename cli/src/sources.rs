@@ -3,8 +3,12 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
+use explorer::timeline::Words;
+use model::event::KindCode;
+use model::external;
 use model::ids::SiteKey;
-use model::program::{Node, NodeKind, Place, Program};
+use model::pair::Rw;
+use model::program::{Call, Callee, Node, NodeKind, Place, Program};
 use passes::capture::Capture;
 use rayon::prelude::*;
 
@@ -21,6 +25,8 @@ struct Site {
     position: Option<String>,
     /// What it accesses, where that has a name.
     variable: Option<String>,
+    /// The function that it gives a block of the heap back by, if it does.
+    gives_back: Option<String>,
 }
 
 impl<'a> Sources<'a> {
@@ -43,6 +49,12 @@ impl<'a> Sources<'a> {
         self.site(site)?.variable.as_deref()
     }
 
+    /// What happens at a step, in a word: of the write that gives a block back, the function's name.
+    pub(crate) fn verb(&self, site: Option<SiteKey>, kind: KindCode) -> String {
+        let by = || self.site(site?)?.gives_back.as_deref();
+        by().filter(|_| kind.access() == Some(Rw::Write)).map_or_else(|| kind.to_string(), str::to_owned)
+    }
+
     /// A text with every site in it replaced by its position.
     pub(crate) fn resolve(&self, text: &str) -> String {
         let word = |word: &str| match word.parse::<SiteKey>() {
@@ -53,6 +65,20 @@ impl<'a> Sources<'a> {
     }
 }
 
+impl Words for Sources<'_> {
+    fn place(&self, site: SiteKey) -> Option<String> {
+        self.position(site).map(str::to_owned)
+    }
+
+    fn name(&self, site: SiteKey) -> Option<String> {
+        self.variable(site).map(str::to_owned)
+    }
+
+    fn verb(&self, site: SiteKey, kind: KindCode) -> Option<String> {
+        Some(self.verb(Some(site), kind))
+    }
+}
+
 fn sites(capture: &Capture) -> BTreeMap<SiteKey, Site> {
     let modules = capture.units.par_iter().filter_map(|unit| passes::extract::extract(&unit.bitcode).ok()).collect::<Vec<_>>();
     let program = Program::link(modules);
@@ -60,7 +86,7 @@ fn sites(capture: &Capture) -> BTreeMap<SiteKey, Site> {
     for node in program.functions.iter().flat_map(|function| &function.nodes) {
         if let Some(site) = node.site {
             let position = (!node.source.0.is_empty()).then(|| node.source.to_string());
-            sites.entry(site).or_insert_with(|| Site { position, variable: variable(&program, node) });
+            sites.entry(site).or_insert_with(|| Site { position, variable: variable(&program, node), gives_back: gives_back(node) });
         }
     }
     sites
@@ -74,4 +100,10 @@ fn variable(program: &Program, node: &Node) -> Option<String> {
     let name = place.filter(|place| !matches!(place, Place::Pointer { .. })).map(|place| readable(&program.name_of(place)))?;
     // The module of a local variable stands in the position beside it.
     Some(name.split('@').next().unwrap_or_default().to_owned())
+}
+
+/// The name of the function, an operator of C++ in short.
+fn gives_back(node: &Node) -> Option<String> {
+    let NodeKind::Call(Call { callee: Callee::Direct(name), .. }) = &node.kind else { return None };
+    external::gives_back(name).then(|| if name.starts_with("_Z") { "delete".to_owned() } else { name.clone() })
 }

@@ -44,6 +44,8 @@ kernels! {
     flag_pair,
     flag_setters,
     frame_stamps,
+    freed_behind_lock,
+    freed_in_use,
     guarded_field,
     log_buffer,
     log_rotation,

@@ -15,6 +15,7 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
+use model::event::KindCode;
 use model::ids::{SiteKey, ThreadId};
 use model::schedule::{Run, Schedule, ScheduleStep};
 
@@ -24,9 +25,19 @@ pub const COLUMNS: usize = 4;
 /// The widest text in a column, in characters.
 const WIDEST: usize = 48;
 
-/// Draws a schedule. `place` knows where a site stands in the source, `name` what it accesses.
+/// What is known of the sites of a program.
+pub trait Words {
+    /// Where a site stands in the source.
+    fn place(&self, site: SiteKey) -> Option<String>;
+    /// What it accesses.
+    fn name(&self, site: SiteKey) -> Option<String>;
+    /// What people call what happens there, if not by its kind.
+    fn verb(&self, site: SiteKey, kind: KindCode) -> Option<String>;
+}
+
+/// Draws a schedule.
 #[must_use]
-pub fn timeline(schedule: &Schedule, place: impl Fn(SiteKey) -> Option<String>, name: impl Fn(SiteKey) -> Option<String>) -> String {
+pub fn timeline(schedule: &Schedule, words: &impl Words) -> String {
     let mut threads: Vec<ThreadId> = schedule.runs.iter().map(|run| run.step.thread).collect();
     threads.sort_unstable();
     threads.dedup();
@@ -35,7 +46,7 @@ pub fn timeline(schedule: &Schedule, place: impl Fn(SiteKey) -> Option<String>, 
     let cells: Vec<(usize, u64, String)> = numbered(&schedule.runs)
         .map(|(number, run)| {
             let owner = if crowded { format!("{}: ", run.step.thread) } else { String::new() };
-            (column(run.step.thread), number, clip(&(owner + &describe(run, &place, &name))))
+            (column(run.step.thread), number, clip(&(owner + &describe(run, words))))
         })
         .collect();
     let headings = if crowded { Vec::new() } else { threads.iter().map(|thread| format!("{thread}")).collect() };
@@ -77,16 +88,16 @@ fn numbered(runs: &[Run]) -> impl Iterator<Item = (u64, &Run)> {
     })
 }
 
-fn describe(run: &Run, place: &impl Fn(SiteKey) -> Option<String>, name: &impl Fn(SiteKey) -> Option<String>) -> String {
+fn describe(run: &Run, words: &impl Words) -> String {
     let ScheduleStep { kind, site, object, picks, .. } = &run.step;
-    let mut text = format!("{kind}");
+    let mut text = site.and_then(|site| words.verb(site, *kind)).unwrap_or_else(|| format!("{kind}"));
     // The number of an access says nothing to people.
-    let known = site.and_then(name);
+    let known = site.and_then(|site| words.name(site));
     if let Some(object) = known.as_ref().or(object.as_ref().filter(|object| !object.starts_with('#'))) {
         text.push(' ');
         text.push_str(object);
     }
-    if let Some(place) = site.and_then(place) {
+    if let Some(place) = site.and_then(|site| words.place(site)) {
         text.push_str(&format!(" ({place})"));
     }
     for pick in picks {
@@ -135,6 +146,28 @@ mod tests {
         schedule
     }
 
+    /// The same of every site.
+    #[derive(Default)]
+    struct Same {
+        place: Option<&'static str>,
+        name: Option<&'static str>,
+        verb: Option<&'static str>,
+    }
+
+    impl Words for Same {
+        fn place(&self, _: SiteKey) -> Option<String> {
+            self.place.map(String::from)
+        }
+
+        fn name(&self, _: SiteKey) -> Option<String> {
+            self.name.map(String::from)
+        }
+
+        fn verb(&self, _: SiteKey, _: KindCode) -> Option<String> {
+            self.verb.map(String::from)
+        }
+    }
+
     #[test]
     fn two_threads_stand_side_by_side() {
         let schedule =
@@ -147,21 +180,24 @@ mod tests {
     5  write x (app.c:12)
        failed: assert at app.c:31: x == 2
 ";
-        assert_eq!(timeline(&schedule, |_| Some("app.c:12".into()), |_| None), expected);
+        assert_eq!(timeline(&schedule, &Same { place: Some("app.c:12"), ..Same::default() }), expected);
     }
 
     #[test]
     fn accesses_are_named_by_what_they_access() {
-        let drawn = timeline(&schedule(&[(0, "write", Some("#17"))]), |_| None, |_| Some("counter".into()));
+        let draw = |words: Same| timeline(&schedule(&[(0, "write", Some("#17"))]), &words);
+        let drawn = draw(Same { name: Some("counter"), ..Same::default() });
         assert!(drawn.contains("write counter\n"), "{drawn}");
-        let drawn = timeline(&schedule(&[(0, "write", Some("#17"))]), |_| None, |_| None);
+        let drawn = draw(Same::default());
         assert!(drawn.contains("write\n"), "{drawn}");
+        let drawn = draw(Same { verb: Some("free"), ..Same::default() });
+        assert!(drawn.contains("free\n"), "{drawn}");
     }
 
     #[test]
     fn many_threads_share_columns_and_are_named() {
         let steps: Vec<(u32, &str, Option<&str>)> = (0..6).map(|thread| (thread, "yield", None)).collect();
-        let drawn = timeline(&schedule(&steps), |_| None, |_| None);
+        let drawn = timeline(&schedule(&steps), &Same::default());
         assert!(drawn.contains("t5: yield"), "{drawn}");
         assert!(drawn.lines().all(|line| line.chars().count() < 80), "{drawn}");
     }

@@ -36,6 +36,8 @@ pub struct NodeAccess {
     /// Whether it is a system call's that moves data between a descriptor and some instance of many. Alone it gets no lock: that
     /// would let all input of a program take turns, whatever memory it goes to.
     pub transfer: bool,
+    /// Whether it gives back the block that some instance lies in: nobody waits for that, and nothing is published by it.
+    pub ends: bool,
 }
 
 /// Which part of an access a variable is.
@@ -71,13 +73,15 @@ impl Accesses {
         let of_node = |node: &model::program::Node| -> Vec<NodeAccess> {
             let direct = matches!(node.kind, NodeKind::Access(_));
             let moves = matches!(&node.kind, NodeKind::Call(call) if call.blocking == Some(Blocking::Descriptor));
+            let ends = matches!(&node.kind, NodeKind::Call(call) if call.gives_back());
             let mut found = Vec::new();
             for access in node.accesses() {
                 for (variable, part) in variables_of(variables, access) {
                     let one = variables.get(variable).is_single_instance();
                     let must = direct && one && part == Part::Begins;
                     let certainty = if must { Certainty::Must } else { Certainty::May };
-                    found.push(NodeAccess { variable, rw: access.rw, certainty, atomic: access.atomic, transfer: moves && !one });
+                    let (rw, atomic, transfer) = (access.rw, access.atomic, moves && !one);
+                    found.push(NodeAccess { variable, rw, certainty, atomic, transfer, ends });
                 }
             }
             found

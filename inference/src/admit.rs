@@ -15,7 +15,7 @@ use model::external;
 use model::ids::{FunctionId, NodeId, SiteKey, VariableId};
 use model::pair::Atomicity;
 use model::plan::{Refused, confidence};
-use model::profile::{Evidence, LockName, PairEvidence, PairKey};
+use model::profile::{Evidence, LockName, PairEvidence, PairKey, SiteEvidence};
 use model::program::{Callee, NodeKind, Program};
 
 use crate::access::Accesses;
@@ -352,7 +352,9 @@ fn group(facts: &Facts<'_>, admission: &mut Admission) -> (BTreeMap<Place, Group
 /// Per variable, the locks held at every execution of every site of it on shared memory.
 fn common_locks(facts: &Facts<'_>) -> BTreeMap<VariableId, BTreeSet<LockName>> {
     let mut common: BTreeMap<VariableId, BTreeSet<LockName>> = BTreeMap::new();
-    for (&site, evidence) in &facts.evidence.sites {
+    // An object that is out of reach needs no lock to be given back.
+    let out_of_reach = |site: SiteKey, seen: &SiteEvidence| !seen.concurrent && facts.variables.gives_back(site);
+    for (&site, evidence) in facts.evidence.sites.iter().filter(|(site, seen)| !out_of_reach(**site, seen)) {
         let Some(locks) = &evidence.locks else { continue };
         let locks = trusted(facts, locks);
         for &variable in facts.variables.of_site(site).iter() {

@@ -306,7 +306,7 @@ fn watch_list(groups: &[BTreeSet<VariableId>], variables: &Variables, program: &
     Candidates { sets: sets.into_iter().map(|(set, _, _)| set).collect(), watched }
 }
 
-/// Every access of the program that may be one to this variable.
+/// Every access of the program that may be one to this variable, but for the end of all of its object.
 fn accesses_to<'a>(
     program: &'a Program,
     variables: &'a Variables,
@@ -314,7 +314,9 @@ fn accesses_to<'a>(
 ) -> impl Iterator<Item = (SiteKey, &'a Place, Rw)> + 'a {
     let nodes = program.functions.iter().flat_map(|function| &function.nodes);
     nodes.filter_map(|node| Some((node.site?, node.accesses()))).flat_map(move |(site, accesses)| {
-        let meant = accesses.iter().filter(move |access| variables.of_place(&access.place).any(|v| v == variable));
+        let meant = accesses
+            .iter()
+            .filter(move |access| !variables.is_block(&access.place) && variables.of_place(&access.place).any(|v| v == variable));
         meant.map(move |access| (site, &access.place, access.rw))
     })
 }

@@ -20,7 +20,11 @@ pub fn explain(program: &Program, site: SiteKey, variables: &Variables, points_t
     };
     let mut text = format!("{} ({site})\n", names.site(site));
     for place in places {
-        text.push_str(&format!("  accesses {}: {}\n", names.place(place), meaning(place)));
+        text.push_str(&format!(
+            "  accesses {}: {}\n",
+            names.place(place),
+            if variables.is_block(place) { "all of a block that is given back" } else { meaning(place) }
+        ));
         for class in points_to.of_place(place) {
             text.push_str(&pointing(&names, place, class));
         }

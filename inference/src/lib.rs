@@ -15,7 +15,9 @@ pub mod points_to;
 
 pub mod indirect;
 
+mod blocks;
 pub mod explain;
+mod name;
 mod site_table;
 mod union;
 pub mod variable;

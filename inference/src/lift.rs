@@ -27,6 +27,7 @@ use crate::operation::Placement;
 use crate::optimize::Counts;
 use crate::placement::{Placements, Spot};
 use crate::sets::Set;
+use crate::summary::Touch;
 
 /// The most accesses that a region around a whole loop may make, on average: some microseconds.
 const LONGEST: u64 = 4096;
@@ -199,7 +200,7 @@ impl View<'_> {
             }
             let of_node = self.facts.accesses.of_node(self.function, node);
             accesses += self.count(node).filter(|_| !of_node.is_empty()).unwrap_or_default();
-            writes |= of_node.iter().any(|access| access.variable == self.variable && access.rw.writes());
+            writes |= of_node.iter().any(|access| access.variable == self.variable && Touch::Writes.is(access));
             let exposure = self.facts.exposure;
             let may_change = |v: VariableId| exposure.contended.contains(v) && exposure.written.contains(v);
             let others = of_node.iter().filter(|access| access.variable != self.variable && access.rw != Rw::Write);

@@ -30,6 +30,8 @@ pub struct Meetings<'a> {
     evidence: &'a Evidence,
     /// Nothing was left out for want of room.
     whole: bool,
+    /// Sites that give objects back: what these never met was out of reach, however seldom they ran.
+    ends: BTreeSet<SiteKey>,
     of_variable: BTreeMap<VariableId, Vec<(SiteKey, Held)>>,
 }
 
@@ -47,7 +49,8 @@ impl<'a> Meetings<'a> {
                 of_variable.entry(variable).or_default().push((site, locks.clone()));
             }
         }
-        Self { evidence, whole: !evidence.dropped.contains_key(Drop::TableFull.text()), of_variable }
+        let ends = evidence.sites.keys().copied().filter(|&site| variables.gives_back(site)).collect();
+        Self { evidence, ends, whole: !evidence.dropped.contains_key(Drop::TableFull.text()), of_variable }
     }
 
     /// The worst way in which an access met one of these.
@@ -66,7 +69,7 @@ impl<'a> Meetings<'a> {
             match self.worst(ends, *site) {
                 Some(Meeting::Unordered) => false,
                 Some(Meeting::UnderOneLock) => in_common,
-                None => in_common || (self.whole && often(site)),
+                None => in_common || (self.whole && (often(site) || self.ends.contains(site))),
             }
         };
         let others = self.of_variable.get(&variable).into_iter().flatten().filter(|(site, _)| matters(site));

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use model::ids::{FunctionId, NodeId};
 use model::program::Program;
 
+use crate::name::source_name;
 use crate::order::{Edge, LockKey, OrderGraph, Witness};
 use crate::program_lock::{ProgramLockId, ProgramLocks};
-use crate::variable::source_name;
 
 /// Places that are told of one cycle, at most.
 const SHOWN: usize = 6;

@@ -130,6 +130,6 @@ impl Facts<'_> {
 
     fn touches_itself(&self, how: Touch, variable: VariableId, function: FunctionId, node: NodeId) -> bool {
         let own = self.accesses.of_node(function, node).iter();
-        own.filter(|access| access.variable == variable).any(|access| how.is(access.rw))
+        own.filter(|access| access.variable == variable).any(|access| how.is(access))
     }
 }

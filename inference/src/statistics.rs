@@ -32,7 +32,10 @@ impl Statistics {
         let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
         row("functions", facts.program.functions.len().to_string());
         row("variables", facts.variables.iter().count().to_string());
-        row("variables that united several places", facts.variables.iter().filter(|(_, v)| v.places.len() > 1).count().to_string());
+        row(
+            "variables that united several places",
+            facts.variables.iter().filter(|&(v, _)| facts.variables.united(v).count() > 1).count().to_string(),
+        );
         row("places that never ran and may be too many variables", facts.variables.ambiguous().len().to_string());
         row("accesses of shared variables that are more than one field", precision(facts, admission));
         row("shared variables", admission.shared.len().to_string());

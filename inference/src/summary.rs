@@ -12,7 +12,7 @@ use model::program::{Call, Callee, NodeKind, Program};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use crate::access::Accesses;
+use crate::access::{Accesses, NodeAccess};
 use crate::by_node::ByNode;
 use crate::reach::{Reach, Slot};
 use crate::sets::Set;
@@ -255,13 +255,14 @@ pub enum Touch {
 }
 
 impl Touch {
-    /// Whether an access is such.
+    /// Whether an access is such. To give an object back is neither: nobody finds another value in it.
     #[must_use]
-    pub fn is(self, rw: Rw) -> bool {
-        match self {
-            Self::Reads => rw != Rw::Write,
-            Self::Writes => rw.writes(),
-        }
+    pub fn is(self, access: &NodeAccess) -> bool {
+        let kind = match self {
+            Self::Reads => access.rw != Rw::Write,
+            Self::Writes => access.rw.writes(),
+        };
+        kind && !access.ends
     }
 }
 
@@ -285,7 +286,7 @@ impl<'a> Touching<'a> {
         let about: Vec<VariableId> = about.iter().collect();
         let mut direct = Vec::new();
         for function in calls.functions() {
-            let touched = accesses.of_function(function).filter(|(_, access)| how.is(access.rw));
+            let touched = accesses.of_function(function).filter(|(_, access)| how.is(access));
             direct.extend(touched.filter_map(|(_, access)| Some((about.binary_search(&access.variable).ok()?, function))));
         }
         direct.sort_unstable();

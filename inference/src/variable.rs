@@ -12,7 +12,8 @@
 //! runs kept apart, which would make locks coarse, but for one thing: all elements of an array are one, however they are indexed.
 //!
 //! An access of several bytes belongs to the variable of each place in it (`model::range`); that it met another on one address says nothing of which of
-//! them was meant. Where it begins at a bare pointer that never ran, points-to analysis says what lies behind.
+//! them was meant. Where it begins at a bare pointer that never ran, points-to analysis says what lies behind. A block that is given back belongs to
+//! the variables of all that lies in it (`blocks`).
 //!
 //! Not handled: a pointer that ran belongs to what it was seen with, though it may point elsewhere in other runs; a place of which
 //! the analysis says too little (its class has fields that cannot be told apart, or more than `MOST_JOINED` variables) stays by itself, and
@@ -22,16 +23,18 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use model::ids::{FunctionId, NodeId, SiteKey, VariableId};
+use model::ids::{SiteKey, VariableId};
 use model::profile::Evidence;
 use model::program::{Place, Program};
 
+use crate::blocks::Blocks;
+use crate::name::{named, source_name, told_apart};
 use crate::points_to::{Class, PointsTo};
 use crate::site_table::SiteTable;
 use crate::union::{PlaceId, Places, Union};
 
 /// More variables than this are joined by no place on the word of the static analysis.
-const MOST_JOINED: usize = 4;
+pub(crate) const MOST_JOINED: usize = 4;
 
 /// All variables of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +47,8 @@ pub struct Variables {
     sites: SiteTable,
     /// Places whose class has too many variables to join.
     ambiguous: BTreeSet<Place>,
+    /// Places of blocks that are given back.
+    blocks: BTreeSet<PlaceId>,
 }
 
 /// One variable: what one lock would protect.
@@ -84,7 +89,7 @@ impl Variables {
     /// Groups every access of `program` by its place, by what `evidence` saw together, and by what pointers may point to.
     #[must_use]
     pub fn of(program: &Program, evidence: &Evidence, points_to: &PointsTo) -> Self {
-        let mut grouping = Grouping { ranges: ranges(program), ..Grouping::default() };
+        let mut grouping = Grouping { ranges: ranges(program), blocks: Blocks::of(program), ..Grouping::default() };
         let sites = SiteTable::of(program, &mut grouping.union);
         let places = |site: &SiteKey| sites.of_site(*site).unwrap_or_default();
         let shared = evidence.pairs.iter().filter(|(_, (pair, _))| pair.shared > 0).map(|(pair, _)| (pair.first, pair.second));
@@ -103,6 +108,7 @@ impl Variables {
             places(site).iter().for_each(|place| runs.0[place.index()] = runs.0[place.index()].max(Some(ran)));
         }
         grouping.connect_statically(points_to, &runs, &bytes_behind_pointers(program));
+        grouping.connect_blocks(points_to, &runs);
         let mut variables = grouping.finish(sites);
         variables.name(program);
         variables
@@ -112,6 +118,23 @@ impl Variables {
     #[must_use]
     pub fn ambiguous(&self) -> &BTreeSet<Place> {
         &self.ambiguous
+    }
+
+    /// Whether a place is a block that is given back, all of it.
+    #[must_use]
+    pub fn is_block(&self, place: &Place) -> bool {
+        self.places.known(place).is_some_and(|place| self.blocks.contains(&place))
+    }
+
+    /// Whether a site gives a block back.
+    #[must_use]
+    pub fn gives_back(&self, site: SiteKey) -> bool {
+        self.sites.of_site(site).is_some_and(|places| places.iter().any(|place| self.blocks.contains(place)))
+    }
+
+    /// The places that a variable unites, but for those of blocks that are given back with it.
+    pub fn united(&self, id: VariableId) -> impl Iterator<Item = &Place> {
+        self.get(id).places.iter().filter(|place| !self.is_block(place))
     }
 
     /// The variables of a place; none for one that the program does not access.
@@ -184,14 +207,16 @@ impl Variables {
     /// Names all variables, sets left aside. Two that would share a name are named as their places display, pointers with their site beside.
     fn name(&mut self, program: &Program) {
         let sites = program.sites();
-        let names: Vec<String> = self.classes.iter().map(|variable| named(variable, |place| source_name(program, &sites, place))).collect();
+        let named = |v: usize, name: &dyn Fn(&Place) -> String| named(self.united(VariableId::new(v)), name);
+        let names: Vec<String> = (0..self.classes.len()).map(|v| named(v, &|place| source_name(program, &sites, place))).collect();
         let mut uses: BTreeMap<&String, usize> = BTreeMap::new();
         for name in &names {
             *uses.entry(name).or_default() += 1;
         }
-        let shared: Vec<bool> = names.iter().map(|name| uses[name] > 1).collect();
-        for ((variable, name), shared) in self.classes.iter_mut().zip(names).zip(shared) {
-            variable.name = if shared { named(variable, |place| told_apart(program, &sites, place)) } else { name };
+        let shared = names.iter().enumerate().filter(|(_, name)| uses[name] > 1);
+        let apart: BTreeMap<usize, String> = shared.map(|(v, _)| (v, named(v, &|place| told_apart(program, &sites, place)))).collect();
+        for (v, (variable, name)) in self.classes.iter_mut().zip(names).enumerate() {
+            variable.name = apart.get(&v).cloned().unwrap_or(name);
         }
     }
 
@@ -199,37 +224,6 @@ impl Variables {
     #[must_use]
     pub fn places_of(&self, site: SiteKey) -> Option<Vec<&Place>> {
         self.sites.of_site(site).map(|places| places.iter().map(|&place| self.places.get(place)).collect())
-    }
-}
-
-fn named(variable: &Variable, name: impl Fn(&Place) -> String) -> String {
-    let first = variable.places.first().map(name).unwrap_or_default();
-    match variable.places.len() {
-        0 | 1 => first,
-        n => format!("{first} and {} more", n - 1),
-    }
-}
-
-/// A bare pointer is called by where it is used first: by its function, where the source says no line (code that the compiler made).
-pub(crate) fn source_name(program: &Program, sites: &BTreeMap<SiteKey, (FunctionId, NodeId)>, place: &Place) -> String {
-    let Place::Pointer { site } = place else { return program.name_of(place) };
-    let Some(&(function, node)) = sites.get(site) else { return place.to_string() };
-    let body = program.function(function);
-    match body.node(node).source.0.first().filter(|at| at.line > 0) {
-        Some(at) => format!("*{}:{}:{}", at.file.rsplit('/').next().unwrap_or_default(), at.line, at.column),
-        None => format!("*{}", body.name),
-    }
-}
-
-/// A name that no other place has: two pointers may be used at one position of the source, as inlined code is.
-fn told_apart(program: &Program, sites: &BTreeMap<SiteKey, (FunctionId, NodeId)>, place: &Place) -> String {
-    let unique = place.to_string();
-    match place {
-        Place::Pointer { site } => match source_name(program, sites, place) {
-            known if known != unique => format!("{known} ({site})"),
-            _ => unique,
-        },
-        _ => unique,
     }
 }
 
@@ -291,6 +285,7 @@ struct Grouping {
     pointers: BTreeSet<(Place, Place)>,
     /// Sites that access several places at once.
     ranges: BTreeSet<SiteKey>,
+    blocks: Blocks,
     reasons: Vec<(Place, (SiteKey, SiteKey))>,
     ambiguous: BTreeSet<Place>,
 }
@@ -305,6 +300,9 @@ impl Grouping {
         }
         for (x, y) in combinations() {
             let (x, y) = (&self.union.places.get(x).clone(), &self.union.places.get(y).clone());
+            if self.blocks.note(x, y) {
+                continue;
+            }
             match (is_pointer(x), is_pointer(y)) {
                 (false, false) if self.ranges.contains(&a) || self.ranges.contains(&b) => continue,
                 (false, false) if may_unite(x, y, seen) => self.union.join(x, y),
@@ -348,7 +346,8 @@ impl Grouping {
     fn connect_statically(&mut self, points_to: &PointsTo, runs: &Runs, bytes: &BTreeMap<&Place, i64>) {
         let mut joins: BTreeMap<&Place, BTreeSet<Place>> = BTreeMap::new();
         for class in points_to.classes() {
-            let places: Vec<&Place> = class.places.iter().filter(|place| self.union.places.known(place).is_some()).collect();
+            let known = class.places.iter().filter(|place| self.union.places.known(place).is_some());
+            let places: Vec<&Place> = known.filter(|place| !self.blocks.has(place)).collect();
             // Where fields cannot be told apart, elements and fields cannot either.
             for (element, other) in elements(&places).into_iter().filter(|_| !class.whole) {
                 self.union.join(element, other);
@@ -378,9 +377,20 @@ impl Grouping {
         self.connect_ranges(points_to, runs, bytes);
     }
 
+    /// Adds blocks that are given back to all that lies in them.
+    fn connect_blocks(&mut self, points_to: &PointsTo, runs: &Runs) {
+        let joined = self.blocks.joined(
+            points_to,
+            |place| self.joins.get(place).cloned().unwrap_or_else(|| BTreeSet::from([place.clone()])),
+            |place| runs.of(&self.union.places, place).is_some(),
+            |class| self.ran_in(class, runs).into_values().collect(),
+        );
+        self.joins.extend(joined);
+    }
+
     /// The variables of a class that ran on shared memory, each by one of its places.
     fn ran_in(&self, class: &Class, runs: &Runs) -> BTreeMap<Option<PlaceId>, Place> {
-        let known = class.places.iter().filter(|place| self.union.places.known(place).is_some());
+        let known = class.places.iter().filter(|place| self.union.places.known(place).is_some() && !self.blocks.has(place));
         let seen = known.filter(|place| runs.of(&self.union.places, place) == Some(Ran::OnSharedMemory));
         // A pointer that was seen with named places stands for those.
         let meant =
@@ -393,7 +403,8 @@ impl Grouping {
         let by_offset: BTreeMap<(u32, i64), &Class> =
             points_to.classes().iter().filter(|class| !class.whole).map(|class| ((class.object, class.offset), class)).collect();
         for class in by_offset.values() {
-            let bare = class.places.iter().filter(|place| runs.of(&self.union.places, place).is_none() && !self.ambiguous.contains(*place));
+            let unknown = |place: &&Place| runs.of(&self.union.places, place).is_none() && !self.ambiguous.contains(*place);
+            let bare = class.places.iter().filter(|place| unknown(place) && !self.blocks.has(place));
             let wide: Vec<(&Place, i64)> =
                 bare.filter_map(|place| Some((place, *bytes.get(place)?))).filter(|(_, bytes)| *bytes > 1).collect();
             for (place, bytes) in wide {
@@ -413,8 +424,9 @@ impl Grouping {
         for (id, place) in self.union.places.iter() {
             members.entry(self.union.root(id)).or_default().insert(place.clone());
         }
-        // A pointer that has joined named variables needs none of its own.
-        members.retain(|_, places| places.len() > 1 || !places.iter().all(|place| self.joins.contains_key(place)));
+        // A pointer that has joined named variables needs none of its own, and a block is nothing but what lies in it.
+        let is_other = |place: &Place| self.joins.contains_key(place) || self.blocks.has(place);
+        members.retain(|_, places| places.len() > 1 || !places.iter().all(is_other));
         for (pointer, named) in &self.joins {
             for place in named {
                 if let Some(root) = self.union.root_of(place) {
@@ -441,7 +453,8 @@ impl Grouping {
                 classes[v].united_by.push(*sites);
             }
         }
-        Variables { classes, places: self.union.places, of_place, sites, ambiguous: self.ambiguous }
+        let blocks = self.union.places.iter().filter(|(_, place)| self.blocks.has(place)).map(|(id, _)| id).collect();
+        Variables { classes, places: self.union.places, of_place, sites, ambiguous: self.ambiguous, blocks }
     }
 }
 

@@ -53,6 +53,6 @@ fn between(facts: &Facts<'_>, (variable, function, head, tail): Place) -> impl I
 
 /// Whether a variable is a correlated set, or one of its members.
 fn is_correlated(facts: &Facts<'_>, variable: VariableId) -> bool {
-    let shares_a_place = |set: VariableId| !facts.variables.get(set).places.is_disjoint(&facts.variables.get(variable).places);
+    let shares_a_place = |set: VariableId| facts.variables.united(variable).any(|place| facts.variables.get(set).places.contains(place));
     facts.correlated.iter().any(|correlated| shares_a_place(correlated.variable))
 }

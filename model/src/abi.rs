@@ -66,7 +66,8 @@ pub const RECORD_BEGIN: Hook = hook("__atomfix_record_begin", Pointer, &[Pointer
 /// `end(token)`: it has happened.
 pub const RECORD_END: Hook = hook("__atomfix_record_end", Void, &[Pointer], &[Archive::Record]);
 /// `range(address, length, kind, site)`: a library call or memory intrinsic touches a range: called before it for ranges that are
-/// read, after it for ranges that are written. A length of 2^64-1 means up to and with the terminating zero.
+/// read or given back, after it for ranges that are written. A length of 2^64-1 means up to and with the terminating zero, one of 2^64-2 all
+/// of the heap block that begins there.
 pub const RECORD_RANGE: Hook = hook("__atomfix_record_range", Void, &[Pointer, U64, U32, U64], &[Archive::Record]);
 
 /// `access(address, size, kind, site)`: a scheduling point before an access.
@@ -127,6 +128,8 @@ pub const ASSEMBLY_MEMORY: u32 = 0;
 pub const ASSEMBLY_NUMBERS: u32 = 1;
 /// The range length that means "up to and with the terminating zero".
 pub const LENGTH_STRING: u64 = u64::MAX;
+/// The range length that means "all of the heap block that begins here, which is about to be given back".
+pub const LENGTH_BLOCK: u64 = u64::MAX - 1;
 /// Bytes that each injected lock has in the table, aligned to as many.
 pub const LOCK_BYTES: usize = 64;
 /// Where in a lock stands what changes with every exclusive tenure (`LOCK_GLANCE`), in bytes.

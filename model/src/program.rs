@@ -14,7 +14,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::external::{Blocking, SyncOp};
+use crate::external::{self, Blocking, SyncOp};
 use crate::ids::{FunctionId, FunctionKey, NodeId, SiteKey};
 use crate::pair::Rw;
 use crate::pointer::Pointers;
@@ -260,6 +260,15 @@ pub enum Callee {
     OneOf(Vec<String>),
     /// Inline assembly.
     Assembly,
+}
+
+impl Call {
+    /// Whether it may give back a block of the heap. Its access is then to all of the block: the end of an object, as a write that nobody may use
+    /// afterwards.
+    #[must_use]
+    pub fn gives_back(&self) -> bool {
+        !self.accesses.is_empty() && matches!(&self.callee, Callee::Direct(name) if external::gives_back(name))
+    }
 }
 
 impl Program {

@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let limits = Limits { whole: None, step: arguments.step_timeout };
     let task = Task { subject: &subject, gated: &gated, arguments: &program_arguments, setup: &setup, limits };
     let explored = exploration::run(&task)?;
-    print!("{}", timeline(&schedule, |site| sources.position(site).map(str::to_owned), |site| sources.variable(site).map(str::to_owned)));
+    print!("{}", timeline(&schedule, &sources));
     let code = judge(&schedule, &explored, &sources)?;
     if arguments.gdb {
         debugger::run(&task, &schedule, &explored)?;

@@ -7,6 +7,7 @@ mod blocking;
 mod certificate;
 mod containers;
 mod early;
+mod given_back;
 mod guards;
 mod sandbox;
 mod split;

@@ -40,7 +40,9 @@ fn reads(rw: Rw) -> bool {
 }
 
 fn touches(node: &Node, places: &BTreeSet<Place>, how: impl Fn(Rw) -> bool) -> bool {
-    node.accesses().iter().any(|access| how(access.rw) && access.places().any(|place| places.contains(place)))
+    // Nobody waits for an object to end.
+    let ends = matches!(&node.kind, NodeKind::Call(call) if call.gives_back());
+    !ends && node.accesses().iter().any(|access| how(access.rw) && access.places().any(|place| places.contains(place)))
 }
 
 /// A node of a loop that may wait and around which the lock is held, if there is one. `touchers` is asked only where a lock is held around a loop.

@@ -16,7 +16,7 @@
 //! same *p x                   may be the same memory, as pointers of the first function tell
 //! ```
 //! Places: `x` a global, `x+8` a field of it, `x[]` an element, `T.8` a field, `*p` a pointer. Nodes: `read` `write` `update` `atomic` P,
-//! `wide` P BYTES (one store), `fill` P BYTES (a call), `copy` P Q, `call` F,
+//! `wide` P BYTES (one store), `fill` P BYTES (a call), `copy` P Q, `free` P, `call` F,
 //! `icall` TYPE, `lock` `unlock` M... (all at once), `rdlock` M, `wait` C M, `input` P, `join`, `sleep`, `-` (nothing), `return`, `stop` (unwinding).
 #![allow(dead_code, reason = "each test binary uses a part")]
 
@@ -98,6 +98,7 @@ fn kind(words: &[&str]) -> NodeKind {
         ["copy", p, q] => {
             NodeKind::Call(Call { accesses: vec![access(Rw::Write, p, false), access(Rw::Read, q, false)], ..call("memcpy") })
         }
+        ["free", p] => NodeKind::Call(Call { accesses: vec![access(Rw::Write, p, false)], ..call("free") }),
         ["call", f] => NodeKind::Call(call(f)),
         ["icall", signature] => NodeKind::Call(Call { callee: Callee::Indirect(signature.to_owned()), ..call("") }),
         ["lock", ref all @ ..] => sync("pthread_mutex_lock", SyncOp::Lock, all),

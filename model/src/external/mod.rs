@@ -66,6 +66,8 @@ pub enum Length {
     Result,
     /// What `snprintf` stored: its result and the zero, at most this argument, and nothing when the result is negative.
     Printed(u8),
+    /// All of the heap block that begins there: what the call gives back.
+    Block,
 }
 
 /// One range that a call reads or writes.
@@ -93,7 +95,7 @@ pub struct External {
 }
 
 use crate::pair::Rw::{Read, Update, Write};
-use Length::{Argument, Bytes, Printed, Product, Result as Returned, String as Text, StringAt};
+use Length::{Argument, Block, Bytes, Printed, Product, Result as Returned, String as Text, StringAt};
 use SyncOp as S;
 
 const fn reads(argument: u8, length: Length) -> Range {
@@ -159,6 +161,16 @@ pub static EXTERNALS: &[External] = &[
         "_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_",
         &[writes(1, Bytes(32)), updates(2, Bytes(32)), updates(3, Bytes(32))],
     ),
+    memory("_ZdaPv", &[writes(0, Block)]),
+    memory("_ZdaPvRKSt9nothrow_t", &[writes(0, Block)]),
+    memory("_ZdaPvSt11align_val_t", &[writes(0, Block)]),
+    memory("_ZdaPvm", &[writes(0, Block)]),
+    memory("_ZdaPvmSt11align_val_t", &[writes(0, Block)]),
+    memory("_ZdlPv", &[writes(0, Block)]),
+    memory("_ZdlPvRKSt9nothrow_t", &[writes(0, Block)]),
+    memory("_ZdlPvSt11align_val_t", &[writes(0, Block)]),
+    memory("_ZdlPvm", &[writes(0, Block)]),
+    memory("_ZdlPvmSt11align_val_t", &[writes(0, Block)]),
     peer("accept"),
     peer("accept4"),
     peer("aio_suspend"),
@@ -181,6 +193,7 @@ pub static EXTERNALS: &[External] = &[
     peer("flock"),
     io("fputs", &[reads(0, Text)]),
     io("fread", &[writes(0, Product(1, 2))]),
+    memory("free", &[writes(0, Block)]),
     io("fwrite", &[reads(0, Product(1, 2))]),
     peer("g_main_loop_run"),
     peer("getaddrinfo"),
@@ -237,6 +250,9 @@ pub static EXTERNALS: &[External] = &[
     io("pwrite64", &[reads(1, Argument(2))]),
     memory("qsort", &[updates(0, Product(1, 2))]),
     io("read", &[writes(1, Returned)]),
+    // It may give the block back, and what was in it is elsewhere then.
+    memory("realloc", &[updates(0, Block)]),
+    memory("reallocarray", &[updates(0, Block)]),
     peer("recv"),
     peer("recvfrom"),
     peer("recvmsg"),
@@ -300,6 +316,12 @@ impl External {
 #[must_use]
 pub fn lookup(name: &str) -> Option<&'static External> {
     EXTERNALS.binary_search_by(|external| external.name.cmp(name)).ok().map(|index| &EXTERNALS[index])
+}
+
+/// Whether an external function of this name gives back a block of the heap, or may.
+#[must_use]
+pub fn gives_back(name: &str) -> bool {
+    lookup(name).is_some_and(|known| known.ranges.iter().any(|range| range.length == Block))
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ impl RangePoint<'_> {
             Length::Argument(index) | Length::Printed(index) => constant(index),
             Length::Product(a, b) => constant(a)?.checked_mul(constant(b)?),
             Length::Result => self.limit.and_then(constant),
-            Length::String | Length::StringAt(_) => None,
+            Length::String | Length::StringAt(_) | Length::Block => None,
         }
     }
 }
@@ -236,6 +236,7 @@ fn fits(instruction: Instruction<'_>, range: &Range) -> bool {
     let integer = |index| instruction.argument(index).is_some_and(|argument| argument.ty().integer_bits().is_some());
     match range.length {
         Length::Bytes(_) | Length::String => true,
+        Length::Block => instruction.argument(range.argument).is_some_and(|argument| argument.ty().is_plain_pointer()),
         Length::Argument(index) => integer(index),
         Length::Product(a, b) => integer(a) && integer(b),
         Length::StringAt(index) => instruction.argument(index).is_some_and(|argument| argument.ty().is_plain_pointer()),

@@ -47,6 +47,11 @@ impl<'m> Places<'m> {
         field(&steps).or_else(|| access.and_then(tbaa_field)).unwrap_or_else(|| self.pointer(base, &steps, site))
     }
 
+    /// The place of a block that is given back at `site`: no other place's, since it is all of the object, not the field that it begins with.
+    pub(crate) fn of_block(&self, site: SiteKey) -> Place {
+        Place::Pointer { site: self.fresh(site) }
+    }
+
     fn pointer(&self, base: Value<'m>, steps: &[Step<'m>], site: SiteKey) -> Place {
         // Constants (null, integers made pointers) are one value in all functions, so they are remembered for none.
         if !matches!(base.kind(), ValueKind::LLVMArgumentValueKind | ValueKind::LLVMInstructionValueKind) {

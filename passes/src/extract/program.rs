@@ -6,7 +6,7 @@ use model::external::{self, Blocking, External};
 use model::ids::{FunctionKey, NodeId, SiteKey, fnv1a_from};
 use model::program::{Access, Call, Callee, Function, Gap, Module as ProgramModule, Node, NodeKind, Place, Uncovered};
 
-use super::collect::{Act, Body, CallPoint, Point, RangePoint, Target, bodies, resolve};
+use super::collect::{Act, Body, CallPoint, Length, Point, RangePoint, Target, bodies, resolve};
 use super::counted::counted;
 use super::place::Places;
 use super::pointer::{self, Flows};
@@ -101,17 +101,20 @@ fn call<'m>(call: &CallPoint<'m>, site: SiteKey, places: &Places<'m>, flows: &mu
         Target::Indirect => Callee::Indirect(call.instruction.called_type().print()),
         Target::Assembly => Callee::Assembly,
     };
-    let mut place = |address| {
-        let place = places.of(address, None, site);
+    let mut behind = |place: Place, address| {
         flows.behind(&place, address);
         place
     };
     let access = |range: &RangePoint<'m>| {
         let bytes = range.most(call.instruction);
-        Access { rw: range.rw, place: place(range.address), atomic: false, bytes, covers: Vec::new() }
+        let place = if range.length == Length::Block { places.of_block(site) } else { places.of(range.address, None, site) };
+        Access { rw: range.rw, place: behind(place, range.address), atomic: false, bytes, covers: Vec::new() }
     };
     let accesses = call.ranges.iter().map(access).collect();
-    let sync = call.external.and_then(|external| sync(external, call.instruction, &mut place));
+    let sync = call.external.and_then(|external| {
+        let mut place = |address| behind(places.of(address, None, site), address);
+        sync(external, call.instruction, &mut place)
+    });
     let blocking = call.external.and_then(|external| blocking(external, call.instruction));
     Call { callee, accesses, sync, blocking, calls_back: Vec::new() }
 }

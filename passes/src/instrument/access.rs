@@ -5,6 +5,7 @@
 //! | access | `begin`; access; `end` | `access`; access |
 //! | compare-and-swap of at most 8 bytes | the same | `compare` with the value expected; access |
 //! | memory intrinsic, call with ranges in the table | `range` before for what is read, after for what is written | `range` before |
+//! | call that gives a heap block back | `range` before | nothing: the gate has a heap of its own |
 //! | call of a function | `call` before, unless the callee is quiet | `call` before, unless it is defined in this module |
 //! | inline assembly | nothing | `access` for each operand that is memory; `assembly` when it synchronizes without any, or draws random numbers |
 //!
@@ -131,8 +132,10 @@ impl<'m> Context<'_, 'm> {
     }
 
     fn range(&self, range: &RangePoint<'m>, call: Instruction<'m>, site: SiteKey) -> Result<(), PassError> {
+        let is_block = range.length == Length::Block;
         let (hook, after) = match self.hooks {
-            Hooks::Record | Hooks::RecordInline => (&abi::RECORD_RANGE, range.rw.writes()),
+            Hooks::Record | Hooks::RecordInline => (&abi::RECORD_RANGE, range.rw.writes() && !is_block),
+            Hooks::Gate if is_block => return Ok(()),
             Hooks::Gate => (&abi::GATE_RANGE, false),
         };
         self.builder.before(if after { behind(call)? } else { call });
@@ -185,6 +188,7 @@ impl<'m> Context<'_, 'm> {
             Length::Bytes(bytes) => Some(self.declared.u64(bytes.into())),
             Length::Argument(index) => wide(index),
             Length::Product(a, b) => Some(self.builder.multiply(wide(a)?, wide(b)?)),
+            Length::Block => Some(self.declared.u64(abi::LENGTH_BLOCK)),
             Length::String | Length::StringAt(_) | Length::Result | Length::Printed(_) => None,
         }
     }

@@ -78,6 +78,7 @@ int main(int argc, char **argv) {
 
 /// Hooks that abort on anything out of order.
 const STUBS: &str = r#"
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +97,7 @@ void *__atomfix_record_begin(void *a, u32 size, u32 kind, u64 site) {
 void __atomfix_record_end(void *t) { (void)t; if (--open_accesses) DIE("end without begin\n"); }
 static volatile char sink;
 void __atomfix_record_range(void *a, u64 n, u32 kind, u64 site) {
-  (void)kind; (void)site; if (n == ~0ul) n = strlen(a) + 1; for (u64 i = 0; i < n; i++) sink = ((volatile char *)a)[i]; events++; }
+  (void)kind; (void)site; if (n == ~0ul) n = strlen(a) + 1; if (n == ~1ul) n = malloc_usable_size(a); for (u64 i = 0; i < n; i++) sink = ((volatile char *)a)[i]; events++; }
 #define SLOW __attribute__((preserve_most))
 unsigned __atomfix_record_window = 1; __thread unsigned short __atomfix_record_entries; __thread u64 __atomfix_record_caller;
 SLOW void __atomfix_slow_enter(void *f, u64 k, void *met) { (void)met; __atomfix_record_enter(f, k); }

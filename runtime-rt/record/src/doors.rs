@@ -9,12 +9,13 @@ use core::ffi::c_void;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use model::abi::LENGTH_STRING;
+use model::abi::{LENGTH_BLOCK, LENGTH_STRING};
 use model::ids::{FunctionKey, SiteKey};
 use model::pair::Rw;
 
 use crate::change::{Before, LONGEST};
 use crate::frame::StackAddress;
+use crate::interpose::block_size;
 use crate::pace::{Clock, Pace};
 use crate::process::{Local, PACE, current, exiting, with, with_at};
 use crate::recorder::Recorder;
@@ -224,10 +225,13 @@ extern "C" fn range(address: *const u8, length: u64, kind: u32, site: u64, met: 
     if awake(site, met).is_none() {
         return;
     }
-    let range = (Address(address.addr()), length);
+    let start = Address(address.addr());
     with(|recorder, thread, public| {
         thread.resume(recorder.pace.window());
-        recorder.range(thread, public, range, rw(kind), SiteKey(site));
+        match length {
+            LENGTH_BLOCK => recorder.give_back(thread, public, start, block_size, (rw(kind), SiteKey(site))),
+            _ => recorder.range(thread, public, (start, length), rw(kind), SiteKey(site)),
+        }
     });
 }
 

@@ -290,7 +290,7 @@ impl Recorder {
 
     /// The site of an access, counted.
     #[inline]
-    fn accessing_site(&self, thread: &mut Thread, key: SiteKey, rw: Rw) -> Option<SiteIndex> {
+    pub(crate) fn accessing_site(&self, thread: &mut Thread, key: SiteKey, rw: Rw) -> Option<SiteIndex> {
         let index = self.site(thread, key)?;
         let entry = thread.site_entry(key);
         if let Some(count) = entry.seen.count() {

@@ -417,6 +417,14 @@ fn number(tag: u32) -> Option<ThreadNumber> {
     u16::try_from(tag.checked_sub(1)?).ok().map(ThreadNumber)
 }
 
+impl Page {
+    /// Whether other threads than this one may have touched it.
+    pub(crate) fn is_used_by_others(&self, me: ThreadNumber) -> bool {
+        let owner = self.owner.load(Ordering::Acquire);
+        owner != 0 && owner != tag(me)
+    }
+}
+
 impl OwnedBlock {
     #[inline]
     pub(crate) fn word(&self, address: Address) -> &OwnedWord {

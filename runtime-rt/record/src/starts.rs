@@ -42,6 +42,13 @@ impl Shadow {
         }
     }
 
+    /// Whether a heap block begins here.
+    pub(crate) fn is_start(&self, address: Address) -> bool {
+        let starts = self.find(address).and_then(|page| page.starts.get());
+        let unit = address.0 % PAGE / 16;
+        address.0.is_multiple_of(16) && starts.is_some_and(|starts| starts.bits[unit / 64].load(Ordering::Relaxed) & 1 << (unit % 64) != 0)
+    }
+
     /// Where the last heap block at or below this address begins, within a megabyte, and who allocated it.
     pub(crate) fn find_start(&self, address: Address) -> Option<(Address, Option<SiteIndex>)> {
         let mut unit = address.0 / 16;

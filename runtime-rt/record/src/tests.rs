@@ -190,6 +190,15 @@ fn apply(recorder: &Recorder, actor: &mut Actor, names: &mut Names, words: &[&st
             let start = Address(names.address(variable));
             actor.local.act(|thread| recorder.free(thread, public, start, length.parse().expect("a length")));
         }
+        // As `free` at a site of the program: first the site, then the block ends.
+        ["free", variable, length, site] => {
+            let (start, length) = (Address(names.address(variable)), length.parse().expect("a length"));
+            let key = names.site(site);
+            actor.local.act(|thread| {
+                recorder.give_back(thread, public, start, |_| length, (Rw::Write, key));
+                recorder.free(thread, public, start, length);
+            });
+        }
         _ => panic!("no such event: {words:?}"),
     }
 }
@@ -411,6 +420,36 @@ fn neighbors_in_one_word_stay_apart() {
 fn a_freed_block_is_forgotten() {
     check("1 enter; 1 write x a; 1 free x 64; 1 write x b", &[]);
     check("1 enter; 2 enter; 1 write x a; 2 read x r; 1 free x 8192; 1 write x b; 2 read x s", &[]);
+}
+
+#[test]
+fn whoever_gives_a_block_back_meets_those_who_used_it() {
+    let used = "1 allocate x; 1 read x a; 2 read x r";
+    check_met(&format!("{used}; 1 free x 64 f"), &["r f Unordered"]);
+    check_met(&format!("{used}; 2 post s; 1 await s; 1 free x 64 f"), &[]);
+    // A block has all its words, and those behind it are not its own.
+    check_met("1 allocate x; 2 read x.hi r; 1 free x 64 f", &["r f Unordered"]);
+    check_met("1 allocate x; 2 read y r; 1 free x 8192 f", &[]);
+    // Not a block, or not one any longer.
+    check_met("2 read x r; 1 free x 64 f", &[]);
+    check_met("1 allocate x; 2 read x r; 1 free x 64 e; 1 free x 64 f", &["r e Unordered"]);
+}
+
+#[test]
+fn a_block_that_is_given_back_makes_no_pair() {
+    check("1 allocate x; 1 enter; 1 write x a; 1 free x 64 f", &[]);
+    check("1 allocate x; 1 enter; 1 write x a; 2 read x r; 1 free x 64 f", &[]);
+}
+
+#[test]
+fn a_site_that_gives_blocks_back_says_how_often_and_what_it_held_on_shared_ones() {
+    let of_site = |trace: &str| {
+        let (recording, names) = play(trace);
+        let site = recording.sites.iter().find(|site| names.sites[&site.key.0] == "f").expect("it ran");
+        (site.seen, site.shared, site.concurrent)
+    };
+    assert_eq!(of_site("1 allocate x; 1 write x a; 1 free x 64 f"), (1, 0, false));
+    assert_eq!(of_site("1 allocate x; 1 write x a; 2 read x r; 1 free x 64 f"), (1, 1, true));
 }
 
 #[test]

@@ -17,7 +17,7 @@ unsafe extern "C" {
 }
 
 /// How large the block is that begins here.
-pub(super) fn block_size(start: Address) -> usize {
+pub(crate) fn block_size(start: Address) -> usize {
     // SAFETY: the shadow knows only starts of blocks that live.
     unsafe { libc::malloc_usable_size(core::ptr::with_exposed_provenance_mut(start.0)) }
 }

@@ -29,7 +29,7 @@ makes! {
 
 /// A lock was taken.
 pub(super) fn taken(lock: *mut c_void, holding: Holding) {
-    with(|recorder, thread, _| recorder.acquire(thread, Address(lock.addr()), holding, super::heap::block_size));
+    with(|recorder, thread, _| recorder.acquire(thread, Address(lock.addr()), holding, super::block_size));
 }
 
 /// A lock is about to be given up.

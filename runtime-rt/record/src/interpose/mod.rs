@@ -42,6 +42,7 @@ macro_rules! weak_before {
     )*};
 }
 
+pub(crate) use heap::block_size;
 use {weak, weak_before};
 
 /// The C library's own function behind a wrapper.

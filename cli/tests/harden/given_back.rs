@@ -102,6 +102,37 @@ int main(void) {
   free(left);
 }
 ";
+    costs_nothing(source);
+}
+
+#[test]
+fn objects_whose_users_are_counted_cost_nothing() {
+    let source = "#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+struct box { atomic_int users; int n, m; };
+static void *use(void *given) {
+  struct box *box = given;
+  int sum = box->n + box->m + box->n;
+  if (atomic_fetch_sub(&box->users, 1) == 1) free(box);
+  return sum == 11 ? NULL : given;
+}
+int main(void) {
+  pthread_t other;
+  struct box *box = malloc(sizeof *box);
+  atomic_init(&box->users, 2);
+  box->n = 4;
+  box->m = 3;
+  pthread_create(&other, NULL, use, box);
+  use(box);
+  pthread_join(other, NULL);
+}
+";
+    costs_nothing(source);
+}
+
+#[track_caller]
+fn costs_nothing(source: &str) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::write(folder.path().join("main.c"), source).expect("a writable folder");
     for arguments in ["cc -g -O1 main.c -o app -pthread", "profile ./app --runs 20 --seed 1", "infer ./app"] {

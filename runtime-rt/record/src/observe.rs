@@ -281,7 +281,7 @@ impl Recorder {
     }
 
     /// Two sites touched the same memory, and may have met there.
-    fn edge(&self, thread: &mut Thread, a: SiteIndex, b: SiteIndex, meeting: Option<Meeting>) {
+    pub(crate) fn edge(&self, thread: &mut Thread, a: SiteIndex, b: SiteIndex, meeting: Option<Meeting>) {
         let (a, b) = (a.min(b), a.max(b));
         let ends = [a.0, b.0 | meeting.map_or(0, |meeting| meeting as u32) << MEETING_SHIFT];
         if (a == b && meeting.is_none()) || !thread.is_new_edge(ends) {

@@ -112,6 +112,9 @@ impl Recorder {
             return None;
         }
         let now = Access { site, at: thread.frames.now() };
+        if rw == Rw::Update {
+            thread.updated.add(address);
+        }
         let witnesses = thread.site_entry(key).seen.is_sampled().then_some(&self.witnesses);
         let place = (address, Mask::NONE);
         let first_line = size.min(64 - address.0 % 64);

@@ -436,6 +436,17 @@ fn whoever_gives_a_block_back_meets_those_who_used_it() {
 }
 
 #[test]
+fn who_has_counted_itself_off_does_not_meet_the_end() {
+    let end = "1 free x 64 f";
+    check_met(&format!("1 allocate x; 2 read x r; 2 update c d; 1 update c d; {end}"), &["d d Unordered"]);
+    // Here the count was this thread's first, the other one went on afterwards, and there is no count at all.
+    let met = ["d d Unordered", "r f Unordered"];
+    check_met(&format!("1 allocate x; 2 read x r; 1 update c d; 2 update c d; {end}"), &met);
+    check_met(&format!("1 allocate x; 2 enter; 2 update c d; 2 call k; 2 enter; 2 read x r; 1 update c d; {end}"), &met);
+    check_met(&format!("1 allocate x; 2 read x r; 2 update c d; 1 update e d; {end}"), &["r f Unordered"]);
+}
+
+#[test]
 fn a_block_that_is_given_back_makes_no_pair() {
     check("1 allocate x; 1 enter; 1 write x a; 1 free x 64 f", &[]);
     check("1 allocate x; 1 enter; 1 write x a; 2 read x r; 1 free x 64 f", &[]);

@@ -10,6 +10,7 @@ use model::recording::{DROPS, Drop};
 use crate::cell::{Access, ThreadNumber};
 use crate::change::{Before, Store};
 use crate::frame::{Frames, Serial};
+use crate::give_back::Updated;
 use crate::held::HeldSet;
 use crate::hold::Holds;
 use crate::instance::{BucketNumber, InstanceKey, MemberAccess};
@@ -153,6 +154,8 @@ pub(crate) struct Thread {
     pub(crate) before: Before,
     /// Its latest accesses.
     pub(crate) recent: Recent,
+    /// What it updated last, each by one instruction.
+    pub(crate) updated: Updated,
     /// The library call whose range was just read, so that what it writes next belongs to the same execution.
     pub(crate) range: Option<Access>,
     /// The window that it last recorded in, and since when.

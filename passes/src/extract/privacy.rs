@@ -1,7 +1,8 @@
 //! Whether memory may be shared, and the named reasons to leave an instruction out.
 //!
 //! "Private" is a proof: every object that the pointer may point into belongs to one thread or never changes. An alloca
-//! whose address is passed to a call counts as shared, since front-end bitcode does not say which callees keep it.
+//! whose address is passed to a call counts as shared, since front-end bitcode does not say which callees keep it; so does a
+//! thread-local variable, and one that other modules can name.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,7 @@ use crate::llvm::{Instruction, Module, Opcode, Value, ValueKind};
 pub enum Skip {
     /// A local whose address stays in the function.
     Stack,
-    /// A thread-local variable.
+    /// A thread-local variable whose address its thread keeps to itself.
     ThreadLocal,
     /// Memory that never changes.
     Constant,
@@ -52,7 +53,7 @@ impl<'m> Privacy<'m> {
 
     fn object(&mut self, object: Value<'m>) -> Option<Skip> {
         match object.kind() {
-            ValueKind::LLVMGlobalVariableValueKind if object.is_thread_local() => Some(Skip::ThreadLocal),
+            ValueKind::LLVMGlobalVariableValueKind if object.is_thread_local() => self.kept(object),
             ValueKind::LLVMGlobalVariableValueKind if object.is_constant_global() => Some(Skip::Constant),
             ValueKind::LLVMUndefValueValueKind | ValueKind::LLVMPoisonValueKind => Some(Skip::Constant),
             ValueKind::LLVMArgumentValueKind if object.is_copied_parameter() => self.uncaptured(object),
@@ -60,7 +61,7 @@ impl<'m> Privacy<'m> {
                 let instruction = object.as_instruction()?;
                 match instruction.opcode() {
                     Opcode::LLVMAlloca => self.uncaptured(object),
-                    Opcode::LLVMCall if is_thread_local_address(instruction) => Some(Skip::ThreadLocal),
+                    Opcode::LLVMCall if is_thread_local_address(instruction) => self.kept(instruction.argument(0)?),
                     Opcode::LLVMLoad if instruction.is_vtable_pointer() => Some(Skip::VirtualTable),
                     _ => None,
                 }
@@ -72,6 +73,11 @@ impl<'m> Privacy<'m> {
     fn uncaptured(&mut self, object: Value<'m>) -> Option<Skip> {
         let captured = *self.captured.entry(object).or_insert_with(|| object.may_be_captured());
         (!captured).then_some(Skip::Stack)
+    }
+
+    fn kept(&mut self, variable: Value<'m>) -> Option<Skip> {
+        let handed_on = *self.captured.entry(variable).or_insert_with(|| variable.is_handed_on());
+        (!handed_on).then_some(Skip::ThreadLocal)
     }
 
     /// The module that the objects live in.

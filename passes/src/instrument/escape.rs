@@ -34,7 +34,7 @@ pub(crate) fn private_addresses<'m>(bodies: &[Body<'m>]) -> HashSet<Value<'m>> {
 fn is_private<'m>(object: Value<'m>, private: &HashSet<Value<'m>>) -> bool {
     use ValueKind::{LLVMConstantPointerNullValueKind, LLVMPoisonValueKind, LLVMUndefValueValueKind};
     private.contains(&object)
-        || object.is_thread_local()
+        || (object.is_thread_local() && !object.is_handed_on())
         || matches!(object.kind(), LLVMConstantPointerNullValueKind | LLVMPoisonValueKind | LLVMUndefValueValueKind)
 }
 

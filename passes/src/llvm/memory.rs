@@ -59,6 +59,12 @@ impl<'m> Value<'m> {
         llvm!(shim::atomfix_captured(self.raw)) != 0
     }
 
+    /// Whether it is a thread-local variable whose address other threads may come to know, as far as its module shows: other modules may
+    /// hand on what they can name.
+    pub(crate) fn is_handed_on(self) -> bool {
+        self.is_thread_local() && llvm!(shim::atomfix_is_handed_on(self.raw)) != 0
+    }
+
     /// The parameters of functions with known bodies that the pointer is handed to, if that is the only way in which it leaves
     /// its function; `None` if it may leave otherwise.
     pub(crate) fn handed_to(self) -> Option<Vec<Self>> {

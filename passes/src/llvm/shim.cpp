@@ -164,6 +164,16 @@ AtomfixText atomfix_raw_data(LLVMValueRef constant) {
 
 LLVMBool atomfix_captured(LLVMValueRef pointer) { return PointerMayBeCaptured(unwrap(pointer), /*ReturnCaptures=*/true); }
 
+/// Whether other threads may come to know the address of a thread-local variable, as far as its module shows.
+LLVMBool atomfix_is_handed_on(LLVMValueRef variable) {
+  auto *global = unwrap<GlobalVariable>(variable);
+  auto is_kept = [](const User *user) {
+    auto *call = dyn_cast<IntrinsicInst>(user);
+    return call && call->getIntrinsicID() == Intrinsic::threadlocal_address && !PointerMayBeCaptured(call, /*ReturnCaptures=*/true);
+  };
+  return !global->hasLocalLinkage() || !all_of(global->users(), is_kept);
+}
+
 /// Writes up to `room` underlying objects and returns how many there are.
 size_t atomfix_underlying_objects(LLVMValueRef pointer, LLVMValueRef *out, size_t room) {
   SmallVector<const Value *, 8> objects;

@@ -70,6 +70,7 @@ unsafe extern "C" {
     pub(super) fn atomfix_is_vtable_pointer(access: LLVMValueRef) -> LLVMBool;
     pub(super) fn atomfix_raw_data(constant: LLVMValueRef) -> Text;
     pub(super) fn atomfix_captured(pointer: LLVMValueRef) -> LLVMBool;
+    pub(super) fn atomfix_is_handed_on(variable: LLVMValueRef) -> LLVMBool;
     pub(super) fn atomfix_underlying_objects(pointer: LLVMValueRef, out: *mut LLVMValueRef, room: usize) -> usize;
     pub(super) fn atomfix_has_byval(argument: LLVMValueRef) -> LLVMBool;
     pub(super) fn atomfix_escapes(pointer: LLVMValueRef, handed: Report, context: *mut c_void) -> LLVMBool;

@@ -4,7 +4,7 @@
 // RUN: extract EXTRACT
 struct pair { int a, b; };
 static const int table[4] = {1, 2, 3, 4};
-_Thread_local int mine;
+static _Thread_local int mine;
 
 int quiet(int i) {
   int local[4] = {0};

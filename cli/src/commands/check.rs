@@ -25,6 +25,7 @@ use crate::gated::Subject;
 use crate::input;
 use crate::kept;
 use crate::parts::{self, Joined, Parts};
+use crate::progress::about;
 use crate::sources::Sources;
 use crate::wording::{counted, pasted};
 
@@ -252,7 +253,7 @@ fn show(arguments: &Arguments, result: &CheckResult, explored: &Explored, source
     match result.estimate {
         // What has come to its end needs no estimate.
         Some(Estimate::Schedules(schedules)) if schedules > result.schedules => {
-            println!("  about {} in all", counted(schedules, "schedule"))
+            println!("  {} schedules in all", about(schedules))
         }
         Some(Estimate::Unseen(unseen)) => println!("  {:.1} of 100 further schedules would be of a class not yet seen", 100.0 * unseen),
         Some(Estimate::Schedules(_)) | None => {}

@@ -142,8 +142,7 @@ impl Model {
     pub(crate) fn wait_at(&mut self, thread: ThreadId, word: Range, until: Until) {
         if until == Until::Forever {
             // Whoever wakes is told how many there were.
-            self.changes += 1;
-            self.threads[thread.index()].own_changes += 1;
+            self.note_change(thread);
         }
         let id = self.objects.at(word, || State::Condition(Condition::default()));
         self.objects.condition(id).waiters.push(thread);
@@ -231,8 +230,7 @@ impl Model {
     /// Ends or weakens injected holds of a thread, which others may see.
     pub(crate) fn let_go(&mut self, thread: ThreadId, how: impl FnOnce(&mut Holds, ThreadId) -> bool) {
         if how(&mut self.holds, thread) {
-            self.changes += 1;
-            self.threads[thread.index()].own_changes += 1;
+            self.note_change(thread);
         }
     }
 

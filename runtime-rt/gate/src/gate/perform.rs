@@ -174,7 +174,7 @@ impl Model {
         result
     }
 
-    fn note_change(&mut self, thread: ThreadId) {
+    pub(super) fn note_change(&mut self, thread: ThreadId) {
         self.changes += 1;
         self.threads[thread.index()].own_changes += 1;
     }

@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::sync::atomic::{
-    AtomicUsize,
+    AtomicU32, AtomicUsize,
     Ordering::{Acquire, Relaxed, Release},
 };
 
@@ -31,10 +31,20 @@ pub(crate) struct Lender {
     pub(crate) identity: libc::pthread_t,
 }
 
-/// Where a new thread leaves what it lends, one at a time.
-static TLS: AtomicUsize = AtomicUsize::new(0);
-static STACK: AtomicUsize = AtomicUsize::new(0);
-static TASK: AtomicUsize = AtomicUsize::new(0);
+/// Where a new thread leaves what it lends.
+#[derive(Default)]
+struct Offer {
+    tls: AtomicUsize,
+    stack: AtomicUsize,
+    task: AtomicUsize,
+}
+
+/// How many new threads have left theirs.
+static OFFERS: AtomicU32 = AtomicU32::new(0);
+
+/// What parked threads sleep on, always 0; and what they are moved to and back from, to count those who do.
+static BED: AtomicU32 = AtomicU32::new(0);
+static COUNTED: AtomicU32 = AtomicU32::new(0);
 
 /// How much larger stacks are than the program's own.
 pub(crate) const EXTRA: usize = 1 << 18;
@@ -77,27 +87,38 @@ pub(crate) static CREATE: Real = Real::new(c"pthread_create");
 pub(crate) fn ensure(lenders: &mut Vec<Lender>, count: usize) -> usize {
     let before = call::block_signals();
     let (attributes, bytes) = attributes();
-    while lenders.len() < count {
+    let offers: Vec<Offer> = (lenders.len()..count).map(|_| Offer::default()).collect();
+    OFFERS.store(0, Relaxed);
+    // They come to life beside each other.
+    let mut created: Vec<(libc::pthread_t, &Offer)> = Vec::new();
+    for offer in &offers {
         let mut identity: libc::pthread_t = 0;
-        TLS.store(0, Relaxed);
         type Routine = extern "C" fn(*mut c_void) -> *mut c_void;
-        let created = real!(
+        let result = real!(
             CREATE,
             fn(*mut libc::pthread_t, *const libc::pthread_attr_t, Routine, *mut c_void) -> i32,
             &raw mut identity,
             &raw const attributes,
             park as Routine,
-            core::ptr::null_mut()
+            (&raw const *offer).cast_mut().cast()
         );
-        if created != 0 {
+        if result != 0 {
             break;
         }
-        while TLS.load(Acquire) == 0 {
-            call::yield_processor();
-        }
-        let (stack, task) = (STACK.load(Relaxed), TASK.load(Relaxed));
-        lenders.push(Lender { tls: TlsBase(TLS.load(Relaxed)), stack, floor: stack.saturating_sub(bytes), task, identity });
+        created.push((identity, offer));
     }
+    loop {
+        let made = OFFERS.load(Acquire);
+        if made as usize >= created.len() {
+            break;
+        }
+        call::wait_on(&OFFERS, made);
+    }
+    lenders.extend(created.into_iter().map(|(identity, offer)| {
+        let stack = offer.stack.load(Relaxed);
+        let floor = stack.saturating_sub(bytes);
+        Lender { tls: TlsBase(offer.tls.load(Relaxed)), stack, floor, task: offer.task.load(Relaxed), identity }
+    }));
     call::restore_signals(before);
     lenders.len()
 }
@@ -107,42 +128,43 @@ pub(crate) fn free_stack(address: usize) -> usize {
     (address - GAP - 256) & !4095
 }
 
-extern "C" fn park(_: *mut c_void) -> *mut c_void {
-    let mut place = Place::new();
-    // SAFETY: this frame is never left, and what runs on the stack is the program.
-    unsafe { unwind::settle(&raw mut place, rest, unwound) }
+/// What a parked thread keeps on its stack.
+#[repr(C)]
+struct Parked<'a> {
+    place: Place,
+    offer: &'a Offer,
 }
 
-extern "C" fn rest() -> ! {
+extern "C" fn park(offer: *mut c_void) -> *mut c_void {
+    // SAFETY: what `ensure` passes, which stays until something is left there.
+    let mut parked = Parked { place: Place::new(), offer: unsafe { &*offer.cast() } };
+    // SAFETY: this frame is never left, and what runs on the stack is the program.
+    unsafe { unwind::settle((&raw mut parked).cast(), rest, unwound) }
+}
+
+extern "C" fn rest(place: *mut Place) -> ! {
     let here = 0_u8;
-    STACK.store(free_stack((&raw const here).expose_provenance()), Relaxed);
-    TASK.store(call::task(), Relaxed);
-    TLS.store(tls_base().0, Release);
-    call::sleep_for_ever()
+    // SAFETY: the place is the first that `park` keeps.
+    let offer = unsafe { (*place.cast::<Parked<'_>>()).offer };
+    offer.stack.store(free_stack((&raw const here).expose_provenance()), Relaxed);
+    offer.task.store(call::task(), Relaxed);
+    offer.tls.store(tls_base().0, Relaxed);
+    OFFERS.fetch_add(1, Release);
+    call::wake(&OFFERS);
+    loop {
+        call::wait_on(&BED, 0);
+    }
 }
 
 /// Waits until all of them sleep in the kernel, where they write to no memory; `false` when one never does.
 pub(crate) fn all_asleep(lenders: &[Lender]) -> bool {
     const TRIES: u32 = 100_000;
-    lenders.iter().all(|lender| {
-        (0..TRIES).any(|_| {
-            let asleep = is_asleep(lender.task);
-            if !asleep {
-                call::yield_processor();
-            }
-            asleep
-        })
+    (0..TRIES).any(|_| {
+        call::move_sleepers(&BED, &COUNTED);
+        let all = call::move_sleepers(&COUNTED, &BED) >= lenders.len();
+        if !all {
+            call::yield_processor();
+        }
+        all
     })
-}
-
-fn is_asleep(task: usize) -> bool {
-    let path = alloc::format!("/proc/self/task/{task}/stat\0");
-    let Ok(path) = core::ffi::CStr::from_bytes_with_nul(path.as_bytes()) else { return false };
-    let Ok(file) = call::open(path) else { return false };
-    let mut text = [0_u8; 256];
-    let length = call::read(file, &mut text).unwrap_or(0);
-    call::close(file);
-    // The state follows the name, which is in parentheses and may contain anything.
-    let end = text[..length].iter().rposition(|&byte| byte == b')');
-    end.and_then(|end| text.get(end + 2)) == Some(&b'S')
 }

@@ -136,7 +136,7 @@ fn take_over(main: Main) -> ! {
 }
 
 /// Leaves the initial thread's stack to its fibers.
-extern "C" fn go_to_engine() -> ! {
+extern "C" fn go_to_engine(_: *mut Place) -> ! {
     let mut nowhere = StackPointer(0);
     // SAFETY: the end of a stack that was mapped there, and that nobody is on.
     let engine = unsafe { prepare(OWN.load(core::sync::atomic::Ordering::Relaxed) + OWN_BYTES, on_own_stack) };

@@ -2,6 +2,7 @@
 //! block is in place, nor run into our own interposed symbols.
 
 use core::arch::asm;
+use core::sync::atomic::AtomicU32;
 
 /// A failed system call's `errno`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,14 +149,27 @@ fn set_mask(mask: &u64, before: Option<&mut u64>) {
     let _ = unsafe { system_call(libc::SYS_rt_sigprocmask, arguments) };
 }
 
-/// Sleeps until a wake-up that never comes.
-pub(crate) fn sleep_for_ever() -> ! {
-    let never = 0_u32;
-    loop {
-        let arguments = [(&raw const never).expose_provenance(), word(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG), 0, 0, 0, 0];
-        // SAFETY: the kernel only reads `never`.
-        let _ = unsafe { system_call(libc::SYS_futex, arguments) };
-    }
+/// Sleeps until this word is woken, unless it holds something else. May return for no reason.
+pub(crate) fn wait_on(place: &AtomicU32, value: u32) {
+    let arguments = [place.as_ptr().expose_provenance(), word(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG), value as usize, 0, 0, 0];
+    // SAFETY: the kernel only reads the word.
+    let _ = unsafe { system_call(libc::SYS_futex, arguments) };
+}
+
+/// Wakes one thread that sleeps on this word.
+pub(crate) fn wake(place: &AtomicU32) {
+    let arguments = [place.as_ptr().expose_provenance(), word(libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG), 1, 0, 0, 0];
+    // SAFETY: touches no memory.
+    let _ = unsafe { system_call(libc::SYS_futex, arguments) };
+}
+
+/// Lets all threads that sleep on one word, which holds 0, sleep on on another one; how many there are.
+pub(crate) fn move_sleepers(from: &AtomicU32, to: &AtomicU32) -> usize {
+    let all = i32::MAX as usize;
+    let command = word(libc::FUTEX_CMP_REQUEUE | libc::FUTEX_PRIVATE_FLAG);
+    let arguments = [from.as_ptr().expose_provenance(), command, 0, all, to.as_ptr().expose_provenance(), 0];
+    // SAFETY: the kernel only reads the words.
+    unsafe { system_call(libc::SYS_futex, arguments) }.unwrap_or(0)
 }
 
 /// Time since some point in the past, in nanoseconds.

@@ -32,14 +32,14 @@ pub(crate) fn load() {
     unsafe { backtrace(&raw mut frame, 1) };
 }
 
-/// Registers a place for the running thread and goes on with `rest`. What is unwound from now on goes on with `unwound`, on the stack as it
+/// Registers a place for the running thread and goes on with `rest`, which is told the place. What is unwound from now on goes on with `unwound`, on the stack as it
 /// is here: what `rest` has left below is lost.
 ///
 /// # Safety
 ///
 /// The place must stay where it is, writable, for as long as the thread exists; and code that is unwound must keep to the C library's rules.
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn settle(place: *mut Place, rest: extern "C" fn() -> !, unwound: extern "C" fn() -> !) -> ! {
+pub(crate) unsafe extern "C" fn settle(place: *mut Place, rest: extern "C" fn(*mut Place) -> !, unwound: extern "C" fn() -> !) -> ! {
     naked_asm!(
         "push rbx",
         "push r12",
@@ -53,6 +53,7 @@ pub(crate) unsafe extern "C" fn settle(place: *mut Place, rest: extern "C" fn() 
         "jnz 2f",
         "mov rdi, rbx",
         "call {register}",
+        "mov rdi, rbx",
         "call r12",
         "2:",
         "call r13",

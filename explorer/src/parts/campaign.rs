@@ -223,6 +223,8 @@ impl Campaign {
     fn setup(&self, todo: &Todo) -> Setup {
         let mut setup = Setup { shared: self.shared.clone(), sequel: Sequel::Nothing, ..self.subject.setup.clone() };
         setup.strategy.executions = todo.executions;
+        // The first part is done alone, so this does not depend on who is faster.
+        setup.threads = self.done.get(&PartId::first(0)).map_or(0, |first| first.explored.threads);
         match &todo.task {
             Task::Whole => {}
             Task::Block(block) => setup.strategy.seed = seed(setup.strategy.seed, *block),

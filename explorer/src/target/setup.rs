@@ -10,6 +10,7 @@
 //! end first-failure
 //! kept s00112233445566aa s00112233445566bb READ
 //! shared 7ffff7d0+4
+//! threads 16
 //! part sleep 65536
 //! t0 create - 1 - -
 //! end
@@ -117,6 +118,8 @@ pub struct Setup {
     pub kept: Pairs,
     /// Memory that is known to be shared from the start.
     pub shared: Vec<Range>,
+    /// How many threads an execution is known to have, 0 if that is not known: all that they need is there from the start then.
+    pub threads: u64,
     /// The part of a search to do in place of the strategy.
     pub part: Option<Part>,
     /// What is done with failures then. A replay whose schedule is to be made simple has the scheduling points that an exploration
@@ -143,6 +146,7 @@ impl Setup {
             spurious: false,
             kept: Pairs::new(),
             shared: Vec::new(),
+            threads: 0,
             part: None,
             sequel: Sequel::Simplify,
             debug: None,
@@ -182,6 +186,9 @@ impl Setup {
         }
         for range in &self.shared {
             let _ = writeln!(text, "shared {}", range_text(*range));
+        }
+        if self.threads > 0 {
+            let _ = writeln!(text, "threads {}", self.threads);
         }
         if let Some(part) = &self.part {
             part.write(&mut text);
@@ -227,6 +234,7 @@ impl Setup {
                     setup.kept.insert(pair, atomicity);
                 }
                 "shared" => setup.shared.push(read_range(value)?),
+                "threads" => setup.threads = value.parse().ok()?,
                 "part" => setup.part = Some(Part::read(value, &mut lines)?),
                 "sequel" if value == "nothing" => setup.sequel = Sequel::Nothing,
                 "replay" => setup.replay = Some(read_steps(&mut lines)?),
@@ -275,6 +283,7 @@ mod tests {
                 debug: executions.map(|_| Debug { stop: 3, habits: 2, threads: 4 }),
                 kept: Pairs::from([((SiteKey(1), SiteKey(2)), Atomicity::Read), ((SiteKey(1), SiteKey(3)), Atomicity::Exclusive)]),
                 shared,
+                threads: executions.map_or(0, |_| 16),
                 part,
                 sequel,
                 replay,

@@ -74,14 +74,19 @@ pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
 fn begin_driver(engine: &Engine, setup: &Setup) -> InUse {
     let Some(debug) = setup.debug else {
         output::keep();
-        lenders::ensure(&mut engine.lenders.borrow_mut(), LENDERS_FIRST);
+        lenders::ensure(&mut engine.lenders.borrow_mut(), lenders_for(setup.threads));
         return driver::begin(engine, setup.driver);
     };
     // What is printed goes to the user. Nothing can be begun anew, so all that an execution needs is there from the beginning.
     engine.habits.adopt(debug.habits);
     engine.stop_at.set(Some(debug.stop));
-    lenders::ensure(&mut engine.lenders.borrow_mut(), LENDERS_FIRST.max(usize::try_from(debug.threads).unwrap_or(LENDERS_FIRST)));
+    lenders::ensure(&mut engine.lenders.borrow_mut(), lenders_for(debug.threads));
     driver::begin_debugged(engine)
+}
+
+/// How many parked threads there are from the start: as many as an exploration would have come to that did not know of so many threads.
+fn lenders_for(threads: u64) -> usize {
+    usize::try_from(threads.saturating_sub(1)).unwrap_or(0).next_power_of_two().max(LENDERS_FIRST)
 }
 
 fn build(engine: &Engine, setup: &Setup) -> Box<dyn Strategy> {

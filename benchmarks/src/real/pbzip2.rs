@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::outcome::{Measured, Outcome};
 use super::session::{LIMIT, atomfix, cost, difference, harden};
-use super::{Environment, Length, corpus, source};
+use super::{Environment, Length, corpus, rwlocks, source};
 use crate::child::Child;
 use crate::measure::alternate;
 
@@ -29,12 +29,21 @@ pub fn run(environment: &Environment) -> Result<Outcome> {
     cost(expand(&original))?;
     outcome.verify("the original expands what the hardened build compressed", difference(&data, &unpacked)?);
 
-    let rounds = environment.rounds;
-    let medians = alternate(rounds, &mut [&mut || cost(compress(&original)), &mut || cost(compress(&hardened))])?;
-    outcome.measured.push(Measured { work: "compress".to_owned(), rounds, original: medians[0], others: vec![("hardened", medians[1])] });
-    let medians = alternate(rounds, &mut [&mut || cost(expand(&original)), &mut || cost(expand(&hardened))])?;
-    outcome.measured.push(Measured { work: "expand".to_owned(), rounds, original: medians[0], others: vec![("hardened", medians[1])] });
+    let plain = folder.join("pbzip2.rwlocks");
+    rwlocks::build(&original, &plain)?;
+    let builds = [original.as_path(), &hardened, &plain];
+    outcome.measured.push(measure(environment, "compress", builds, compress)?);
+    outcome.measured.push(measure(environment, "expand", builds, expand)?);
     Ok(outcome)
+}
+
+/// What some work costs the original, the hardened build and the one with reader-writer locks.
+fn measure(environment: &Environment, name: &str, builds: [&Path; 3], work: impl Fn(&Path) -> Child) -> Result<Measured> {
+    let rounds = environment.rounds;
+    let [mut original, mut hardened, mut plain] = builds.map(|build| || cost(work(build)));
+    let medians = alternate(rounds, &mut [&mut original, &mut hardened, &mut plain])?;
+    let others = vec![("hardened", medians[1]), ("with pthread rwlocks", medians[2])];
+    Ok(Measured { work: name.to_owned(), rounds, original: medians[0], others })
 }
 
 /// Builds it as its Makefile does; the flag lets clang read a string macro that C++11 parses otherwise.

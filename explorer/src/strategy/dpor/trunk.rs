@@ -166,8 +166,7 @@ impl Repeat {
 
     /// The same step as it was taken, with no other choice in it.
     fn taken(&self) -> Self {
-        let todo = self.todo;
-        Self { todo, ..self.fixed() }
+        Self { todo: self.todo, ..self.fixed() }
     }
 }
 

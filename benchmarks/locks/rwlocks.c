@@ -1,5 +1,5 @@
 // The hooks of hardened code over pthread's reader-writer locks, to measure what our own locks are worth. Only benchmarks
-// link this: unlike ours it never gives a lock up, so a plan that waits under one may hang.
+// link this: unlike ours it gives locks up only where the plan says so, so one that waits under a lock may hang.
 //
 // U becomes X, which is what pthread offers; a hold that is to become stronger is given up first, as ours in R would be.
 #define _GNU_SOURCE
@@ -85,4 +85,8 @@ void __atomfix_unwind(void *frame) {
   for (unsigned i = used; i-- > 0;) {
     if (holds[i].frame == frame) end(&holds[i]);
   }
+}
+
+void __atomfix_give_up(void) {
+  while (used > 0) end(&holds[used - 1]);
 }

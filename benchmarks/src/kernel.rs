@@ -66,7 +66,8 @@ fn least_passing(runs: u32) -> u32 {
 }
 
 /// A lock keeps what passing runs never did, so a program that is profiled too little may lose what it did seldom. It is profiled again then, so
-/// often at most; so it is if no run passed, as recording changes the pace of the threads.
+/// often at most; so it is if no run passed, as recording changes the pace of the threads, and if there is nothing that locks could keep, as
+/// whoever is told so would do.
 const PROFILE_ROUNDS: u64 = 5;
 
 /// Takes a kernel through the chain in `folder`, which must be empty.
@@ -80,6 +81,7 @@ pub fn examine(atomfix: &Path, kernel: &Kernel, folder: &Path, settings: &Settin
     let (report, _) = user.check("fixed", &["--outcomes"], &arguments.check)?;
     let fixed = result(&report, Build::Original)?;
     let mut round = 0;
+    let repairable = kernel.expectation.verdict != Verdict::NotRepairable;
     let (original, hardened, checked_in) = loop {
         while !user.profile(&arguments.profile, round)? {
             round += 1;
@@ -88,7 +90,8 @@ pub fn examine(atomfix: &Path, kernel: &Kernel, folder: &Path, settings: &Settin
         let (report, checked_in) = user.check("app.hard", &["--kept"], &arguments.check)?;
         let hardened = result(&report, Build::Hardened)?;
         round += 1;
-        if round >= PROFILE_ROUNDS || without(&fixed, &hardened).is_empty() {
+        let learnt = user.plan()?.0 > 0 || !repairable;
+        if round >= PROFILE_ROUNDS || (learnt && without(&fixed, &hardened).is_empty()) {
             break (result(&report, Build::Original)?, hardened, checked_in);
         }
     };

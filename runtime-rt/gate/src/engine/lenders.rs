@@ -25,8 +25,6 @@ pub(crate) struct Lender {
     pub(crate) stack: usize,
     /// Below this a thread counts as one whose stack has no room left; 0: nowhere. There are [`EXTRA`] bytes more, so that hooks can say so.
     pub(crate) floor: usize,
-    /// Its number for the kernel.
-    pub(crate) task: usize,
     /// Its identity for the C library.
     pub(crate) identity: libc::pthread_t,
 }
@@ -36,7 +34,6 @@ pub(crate) struct Lender {
 struct Offer {
     tls: AtomicUsize,
     stack: AtomicUsize,
-    task: AtomicUsize,
 }
 
 /// How many new threads have left theirs.
@@ -117,7 +114,7 @@ pub(crate) fn ensure(lenders: &mut Vec<Lender>, count: usize) -> usize {
     lenders.extend(created.into_iter().map(|(identity, offer)| {
         let stack = offer.stack.load(Relaxed);
         let floor = stack.saturating_sub(bytes);
-        Lender { tls: TlsBase(offer.tls.load(Relaxed)), stack, floor, task: offer.task.load(Relaxed), identity }
+        Lender { tls: TlsBase(offer.tls.load(Relaxed)), stack, floor, identity }
     }));
     call::restore_signals(before);
     lenders.len()
@@ -147,7 +144,6 @@ extern "C" fn rest(place: *mut Place) -> ! {
     // SAFETY: the place is the first that `park` keeps.
     let offer = unsafe { (*place.cast::<Parked<'_>>()).offer };
     offer.stack.store(free_stack((&raw const here).expose_provenance()), Relaxed);
-    offer.task.store(call::task(), Relaxed);
     offer.tls.store(tls_base().0, Relaxed);
     OFFERS.fetch_add(1, Release);
     call::wake(&OFFERS);

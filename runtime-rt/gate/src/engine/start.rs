@@ -119,7 +119,7 @@ fn take_over(main: Main) -> ! {
     let job = exec::job();
     // A process that was started by another one of ours has its limits.
     let floor = job.map_or_else(|| lenders::enlarge_initial(stack), |job| job.engine().initial.get().floor);
-    let initial = Lender { tls: tls_base(), stack, floor, task: 0, identity };
+    let initial = Lender { tls: tls_base(), stack, floor, identity };
     match job {
         Some(job) if job.engine().active_address() == own => job.engine().move_in(main, initial),
         Some(_) => control::broken("the engine's own memory is not where it was"),

@@ -181,12 +181,6 @@ pub(crate) fn monotonic_time() -> u64 {
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
-/// The running OS thread's number.
-pub(crate) fn task() -> usize {
-    // SAFETY: has no effect.
-    unsafe { system_call(libc::SYS_gettid, [0; 6]) }.unwrap_or(0)
-}
-
 /// This process's number.
 pub(crate) fn process() -> usize {
     // SAFETY: has no effect.

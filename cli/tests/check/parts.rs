@@ -27,6 +27,22 @@ fn result(sandbox: &Sandbox, options: &[&str]) -> (Value, Said) {
     (report, said)
 }
 
+/// What a checkpoint says of each part that is done, but for how long it took.
+fn parts(sandbox: &Sandbox, options: &[&str]) -> Vec<String> {
+    let checkpoint = sandbox.path("parts");
+    let said = sandbox.atomfix(&[&["check", "./app", "--checkpoint", "parts"][..], options].concat());
+    let bytes = std::fs::read(&checkpoint).unwrap_or_else(|_| panic!("{}{}", said.out, said.err));
+    std::fs::remove_file(&checkpoint).expect("it can be removed");
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let numbers = |line: &str| line.rsplit_once(' ').map(|(numbers, _)| numbers.to_owned());
+    let said = |line: &str| match line.split_once(' ')?.0 {
+        "numbers" => numbers(line),
+        "done" | "remark" | "outcome" | "count" | "early" => Some(line.to_owned()),
+        _ => None,
+    };
+    text.lines().filter_map(said).collect()
+}
+
 fn increments(threads: u32) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.compile("app.c", INCREMENTS, &[&format!("-DTHREADS={threads}")]);
@@ -55,6 +71,61 @@ fn results_do_not_depend_on_the_number_of_processes() {
         let schedule = expected["results"][0]["failures"][0]["schedule"].as_str().expect("a path").to_owned();
         let again = sandbox.atomfix(&["replay", &schedule]);
         assert!(again.out.contains("the same failure as recorded"), "{options:?}: {}{}", again.out, again.err);
+    }
+}
+
+/// Threads that meet in many orders, few of which do more than the others: wait with a time limit, write to pages of their own, fail.
+const UNEVEN: &str = "#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+static atomic_int order;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static char pages[THREADS][8 * 4096];
+__attribute__((constructor)) static void count(void) {
+  FILE *starts = fopen(\"starts\", \"a\");
+  fputc('.', starts);
+  fclose(starts);
+}
+static void *meet(void *p) {
+  int self = (int)(long)p, before = order++;
+  if (self == 0 && before == THREADS - 1) {
+    pthread_mutex_lock(&m);
+    struct timespec until = {1, 0};
+    pthread_cond_timedwait(&c, &m, &until);
+    pthread_mutex_unlock(&m);
+  }
+  if (self == 1 && before == 0) for (int i = 0; i < 8; i++) pages[1][i * 4096] = 1;
+  assert(self != THREADS - 1 || before != 1 || order != 3);
+  return 0;
+}
+int main(void) {
+  pthread_t t[THREADS];
+  for (int i = 0; i < THREADS; i++) pthread_create(&t[i], 0, meet, (void *)(long)i);
+  for (int i = 0; i < THREADS; i++) pthread_join(t[i], 0);
+  puts(pages[1][0] ? \"first\" : \"later\");
+}
+";
+
+#[test]
+fn parts_come_out_the_same_whichever_are_done_by_one_process() {
+    for (driver, strategy, threads, least) in
+        [("restore", "dpor", 7, 7), ("restore", "portfolio", 3, 9), ("fork", "dfs", 3, 4), ("exec", "dfs", 2, 4)]
+    {
+        let sandbox = Sandbox::new();
+        sandbox.compile("app.c", UNEVEN, &[&format!("-DTHREADS={threads}")]);
+        let options = ["--driver", driver, "--strategy", strategy, "--outcomes"];
+        let expected = parts(&sandbox, &[&options[..], &["-j", "1"]].concat());
+        let number = expected.iter().filter(|line| line.starts_with("done ")).count();
+        assert!(number >= least, "{driver}, {strategy}: {expected:?}");
+        // The first part by itself, those after it, and one to make a schedule simple. With `exec`, each execution as well.
+        let started = sandbox.read("starts").len();
+        assert!(driver == "exec" || started == 3, "{driver}, {strategy}: {number} parts by {started} processes");
+        for jobs in ["2", "4"] {
+            assert_eq!(parts(&sandbox, &[&options[..], &["-j", jobs]].concat()), expected, "{driver}, {strategy} -j {jobs}");
+        }
     }
 }
 

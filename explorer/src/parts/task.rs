@@ -20,8 +20,8 @@ pub const BLOCK: u64 = 1000;
 /// Up to how many subtrees a search leaves.
 const SPLIT: usize = 48;
 
-/// About how many planned steps a search by partial order reduction gives away when it is broken off: each takes a process of its own, and
-/// those nearest to the root are most of what is left.
+/// About how many planned steps a search by partial order reduction gives away when it is broken off: those nearest to the root are most of what
+/// is left.
 const GIVEN: usize = 4;
 
 /// The preemption bounds that come before a search without one.

@@ -7,7 +7,8 @@
 //! | 4096 | up to 16 MiB | the setup, text; ends with a zero byte |
 //! | 16 MiB | up to 48 MiB | what was found, text; `Word::FoundBytes` long |
 //!
-//! Words are written by the target, except where said otherwise; each is meaningful by itself, whenever it is read.
+//! Words are written by the target, except where said otherwise; each is meaningful by itself, whenever it is read. A target that does several
+//! parts, one after the other, waits after each until what it found was read and the next setup is there.
 
 use model::cause::Cause;
 use model::ids::{Label, LockId};
@@ -114,7 +115,34 @@ pub enum Word {
     Estimated = 22,
     /// The chance that the next schedule is of a class not yet seen, plus 1, as the bits of a float; 0 when that cannot be told.
     Unseen = 23,
+    /// How many remarks were made since the driver was chosen.
+    Remarks = 24,
+    /// Written by `atomfix`: the descriptor of a socket by which the target says that a part is done, a byte, and is told that there is another
+    /// one, a byte; 0 when it is to end.
+    Line = 35,
 }
+
+/// What is said of a part: `atomfix` puts it back to zero before the target does another.
+pub const OF_A_PART: [Word; 18] = [
+    Word::Executions,
+    Word::Steps,
+    Word::Schedules,
+    Word::Failed,
+    Word::Cut,
+    Word::Abandoned,
+    Word::Diverged,
+    Word::Restarts,
+    Word::Nanoseconds,
+    Word::Revocations,
+    Word::Threads,
+    Word::Killed,
+    Word::RestoredPages,
+    Word::Stop,
+    Word::Habits,
+    Word::Estimated,
+    Word::Unseen,
+    Word::Remarks,
+];
 
 impl Word {
     /// Its offset.
@@ -136,13 +164,15 @@ pub enum Phase {
     Ended = 2,
     /// It has found itself to be wrong.
     Broken = 3,
+    /// It has done a part, in good order, and waits for another one. `atomfix` sets `Exploring` then.
+    Waiting = 4,
 }
 
 impl Phase {
     /// The phase with this number.
     #[must_use]
     pub fn from_number(number: u64) -> Option<Self> {
-        [Self::Before, Self::Exploring, Self::Ended, Self::Broken].into_iter().find(|&phase| phase as u64 == number)
+        [Self::Before, Self::Exploring, Self::Ended, Self::Broken, Self::Waiting].into_iter().find(|&phase| phase as u64 == number)
     }
 }
 

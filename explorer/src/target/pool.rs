@@ -1,11 +1,12 @@
-//! An exploration in parts, by several processes at a time; then the schedules of what failed are made simple.
+//! An exploration in parts, by several processes at a time, each of which does one part after the other as long as it learns nothing that a fresh
+//! one would not be told; then the schedules of what failed are made simple.
 
 use std::io;
 use std::time::{Duration, Instant};
 use std::vec::Vec;
 
 use super::page::Note;
-use super::process::Program;
+use super::process::{Program, Then};
 use super::setup::{Sequel, Setup};
 use super::watch::{Ending, Explored, Limits, Pause, Progress, Watched};
 use crate::parts::campaign::Campaign;
@@ -36,6 +37,8 @@ pub fn run(
     save(campaign)?;
     let begin = Instant::now();
     let mut running: Vec<(PartId, Watched)> = Vec::new();
+    // Those that may do another part.
+    let mut idle: Vec<Watched> = Vec::new();
     let mut pause = Pause::default();
     let (mut saved, mut saving) = (Instant::now(), Duration::ZERO);
     let mut ending = Ending::Ended;
@@ -46,7 +49,12 @@ pub fn run(
             && ending == Ending::Ended
             && let Some((id, setup)) = campaign.take()
         {
-            running.push((id, Watched::start(program, &setup, Limits { whole: left, ..limits })?));
+            let limits = Limits { whole: left, ..limits };
+            let watched = match idle.pop().and_then(|watched| watched.with(&setup, limits)) {
+                Some(watched) => watched,
+                None => Watched::start(program, &setup, limits, Then::Wait)?,
+            };
+            running.push((id, watched));
             pause = Pause::default();
         }
         if running.is_empty() {
@@ -57,7 +65,8 @@ pub fn run(
             if !campaign.is_wanted(id) {
                 running.swap_remove(index);
             } else if let Some(explored) = watched.look()? {
-                let (id, _) = running.swap_remove(index);
+                let (id, watched) = running.swap_remove(index);
+                idle.extend(Some(watched).filter(Watched::waits));
                 if explored.notes & Note::RandomAddresses.bit() != 0 {
                     return Err(io::Error::other("addresses are randomized, so that parts of an exploration do not fit together"));
                 }
@@ -83,7 +92,7 @@ pub fn run(
         }
         pause.rest(running.iter().map(|(_, watched)| watched));
     }
-    drop(running);
+    drop((running, idle));
     let _ = save(campaign);
     let mut total = campaign.total();
     total.timed_out = !campaign.is_over() && limits.whole.is_some_and(|whole| begin.elapsed() >= whole);

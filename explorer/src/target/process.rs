@@ -5,9 +5,10 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -17,7 +18,7 @@ use std::vec::Vec;
 
 use model::abi::ENV_CHECK;
 
-use super::page::{BYTES, EARLY, EARLY_BYTES, EARLY_ENTRIES, EarlyEnd, FOUND, SETUP, Word};
+use super::page::{BYTES, EARLY, EARLY_BYTES, EARLY_ENTRIES, EarlyEnd, FOUND, OF_A_PART, Phase, SETUP, Word};
 use super::setup::Setup;
 
 /// A program to run under the engine.
@@ -40,13 +41,28 @@ pub struct Target {
     end: Option<OwnedFd>,
     /// The page.
     page: File,
+    /// Our end of the line by which it is given further parts, if it may be.
+    line: Option<UnixStream>,
+}
+
+/// What a target does when it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// It ends.
+    End,
+    /// It waits for another part, if it may do another.
+    Wait,
 }
 
 /// Starts the program.
-pub fn start(program: &Program, setup: &Setup) -> io::Result<Target> {
+pub fn start(program: &Program, setup: &Setup, then: Then) -> io::Result<Target> {
     let (page, arena) = (page(setup)?, arena_file());
-    if let Some(arena) = &arena {
-        page.write_all_at(&i64::from(arena.as_raw_fd()).to_ne_bytes(), Word::Arena.offset() as u64)?;
+    let (line, theirs) =
+        if then == Then::Wait { UnixStream::pair().map(|(ours, theirs)| (Some(ours), Some(theirs)))? } else { (None, None) };
+    let (arena_named, line_named) = (arena.as_ref().map(AsRawFd::as_raw_fd), theirs.as_ref().map(AsRawFd::as_raw_fd));
+    for (word, descriptor) in [(Word::Arena, arena_named), (Word::Line, line_named)] {
+        let named = descriptor.map_or(0, i64::from);
+        page.write_all_at(&named.to_ne_bytes(), word.offset() as u64)?;
     }
     let output = output_file()?;
     let mut command = Command::new(absolute(&program.path)?);
@@ -54,11 +70,11 @@ pub fn start(program: &Program, setup: &Setup) -> io::Result<Target> {
     command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
     let descriptor = page.as_raw_fd();
     command.envs(environment(descriptor));
-    let descriptors = [Some(descriptor), arena.as_ref().map(AsRawFd::as_raw_fd)];
+    let descriptors = [Some(descriptor), arena_named, line_named];
     // SAFETY: the closure makes only system calls, which is sound between fork and exec.
     unsafe { command.pre_exec(move || prepare(&descriptors)) };
     let child = command.spawn()?;
-    Ok(Target { end: end_of(&child), child, page })
+    Ok(Target { end: end_of(&child), child, page, line })
 }
 
 /// Starts a debugger that is to start the program with the variables that `command` is given for it. It has the terminal.
@@ -146,10 +162,14 @@ fn end_of(child: &Child) -> Option<OwnedFd> {
     Some(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// Rests for so long, or until one of the targets ends.
+/// Rests for so long, or until one of the targets ends or is done with a part.
 pub fn rest_beside<'a>(targets: impl Iterator<Item = &'a Target>, longest: Duration) {
-    let ends = targets.filter_map(|target| target.end.as_ref());
-    let mut ends: Vec<libc::pollfd> = ends.map(|end| libc::pollfd { fd: end.as_raw_fd(), events: libc::POLLIN, revents: 0 }).collect();
+    let tells = |target: &'a Target| {
+        let (end, line) = (target.end.as_ref().map(AsRawFd::as_raw_fd), target.line.as_ref().map(AsRawFd::as_raw_fd));
+        [end, line].into_iter().flatten()
+    };
+    let poll = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    let mut ends: Vec<libc::pollfd> = targets.flat_map(tells).map(poll).collect();
     let count = libc::nfds_t::try_from(ends.len()).unwrap_or(0);
     let time = libc::timespec { tv_sec: longest.as_secs().cast_signed(), tv_nsec: longest.subsec_nanos().into() };
     // SAFETY: as many entries as it says. A signal may end the rest early, which does no harm.
@@ -201,6 +221,26 @@ impl Target {
     /// Writes a word of the page.
     pub fn set_word(&self, word: Word, value: u64) -> io::Result<()> {
         self.page.write_all_at(&value.to_ne_bytes(), word.offset() as u64)
+    }
+
+    /// Whether it has done a part and waits for another.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.word(Word::Phase) == Phase::Waiting as u64
+    }
+
+    /// Gives it another part. An error when it has died, or never said that it waits.
+    pub fn give(&mut self, setup: &Setup) -> io::Result<()> {
+        let Some(line) = &mut self.line else { return Err(io::ErrorKind::NotConnected.into()) };
+        line.read_exact(&mut [0])?;
+        let text = setup.to_text() + "\0";
+        self.page.write_all_at(text.as_bytes(), SETUP as u64)?;
+        self.page.write_all_at(&[0; EARLY_ENTRIES * EARLY_BYTES], EARLY as u64)?;
+        for word in OF_A_PART {
+            self.page.write_all_at(&[0; 8], word.offset() as u64)?;
+        }
+        self.page.write_all_at(&(Phase::Exploring as u64).to_ne_bytes(), Word::Phase.offset() as u64)?;
+        line.write_all(&[0])
     }
 
     /// What was found so far.

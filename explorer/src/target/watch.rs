@@ -6,11 +6,12 @@ use std::string::String;
 use std::time::{Duration, Instant};
 use std::vec::Vec;
 
+use model::event::Range;
 use model::report::Estimate;
 
 use super::found::Found;
 use super::page::{EarlyEnd, Phase, Word};
-use super::process::{Program, Target, interrupt, kill, rest_beside, start};
+use super::process::{Program, Target, Then, interrupt, kill, rest_beside, start};
 use super::setup::Setup;
 use crate::strategy::Counts;
 
@@ -91,7 +92,7 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs a program under the engine. `show` is called now and then.
 pub fn run(program: &Program, setup: &Setup, limits: Limits, show: &mut dyn FnMut(Progress)) -> io::Result<Explored> {
-    let mut watched = Watched::start(program, setup, limits)?;
+    let mut watched = Watched::start(program, setup, limits, Then::End)?;
     let mut pause = Pause::default();
     loop {
         if let Some(explored) = watched.look()? {
@@ -102,7 +103,7 @@ pub fn run(program: &Program, setup: &Setup, limits: Limits, show: &mut dyn FnMu
     }
 }
 
-/// How long to rest between looks: shortly at first, as much is over soon. When a target ends, at once.
+/// How long to rest between looks: shortly at first, as much is over soon. When a target ends or is done with a part, no longer.
 #[derive(Clone, Copy, Debug)]
 pub struct Pause(Duration);
 
@@ -132,13 +133,35 @@ pub struct Watched {
     asked: Option<(u64, Instant)>,
     timed_out: bool,
     killed: bool,
+    /// What it was told at its start of shared memory and threads.
+    told: (Vec<Range>, u64),
 }
 
 impl Watched {
     /// Starts a program under the engine.
-    pub fn start(program: &Program, setup: &Setup, limits: Limits) -> io::Result<Self> {
-        let (target, begin) = (start(program, setup)?, Instant::now());
-        Ok(Self { target, limits, begin, moved: (0, begin), asked: None, timed_out: false, killed: false })
+    pub fn start(program: &Program, setup: &Setup, limits: Limits, then: Then) -> io::Result<Self> {
+        let (target, begin) = (start(program, setup, then)?, Instant::now());
+        let told = (setup.shared.clone(), setup.threads);
+        Ok(Self { target, limits, begin, moved: (0, begin), asked: None, timed_out: false, killed: false, told })
+    }
+
+    /// Whether it has done a part, and may do another one.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.target.waits()
+    }
+
+    /// A target that waits, with another part of the same exploration to do. `None` when it knows something else than the part is to be told,
+    /// or has died meanwhile.
+    #[must_use]
+    pub fn with(mut self, setup: &Setup, limits: Limits) -> Option<Self> {
+        if (&self.told.0, self.told.1) != (&setup.shared, setup.threads) || self.target.give(setup).is_err() {
+            return None;
+        }
+        let begin = Instant::now();
+        (self.limits, self.begin, self.moved) = (limits, begin, (0, begin));
+        (self.asked, self.timed_out, self.killed) = (None, false, false);
+        Some(self)
     }
 
     /// What is done so far.
@@ -148,10 +171,13 @@ impl Watched {
         Progress { schedules, failed, estimate: estimate(&self.target) }
     }
 
-    /// Sees to it that it moves, and ends in time. What came of it, when it has ended.
+    /// Sees to it that it moves, and ends in time. What came of it, when it has ended or is done with its part.
     pub fn look(&mut self) -> io::Result<Option<Explored>> {
+        if self.waits() {
+            return conclude(&self.target, Ending::Ended, self.begin.elapsed(), self.timed_out).map(Some);
+        }
         if let Some(status) = self.target.child.try_wait()? {
-            let mut explored = conclude(&self.target, status, self.begin.elapsed(), self.timed_out)?;
+            let mut explored = conclude(&self.target, ending(&self.target, status)?, self.begin.elapsed(), self.timed_out)?;
             if self.killed && matches!(explored.ending, Ending::Died(_)) {
                 explored.ending = Ending::Stuck;
             }
@@ -245,14 +271,18 @@ fn estimate(target: &Target) -> Option<Estimate> {
     }
 }
 
-fn conclude(target: &Target, status: ExitStatus, elapsed: Duration, timed_out: bool) -> io::Result<Explored> {
-    let found = Found::from_text(&target.found()?);
-    let ending = match Phase::from_number(target.word(Word::Phase)) {
-        Some(Phase::Ended) => Ending::Ended,
+/// How a target ended whose process has.
+fn ending(target: &Target, status: ExitStatus) -> io::Result<Ending> {
+    Ok(match Phase::from_number(target.word(Word::Phase)) {
+        Some(Phase::Ended | Phase::Waiting) => Ending::Ended,
         Some(Phase::Before) | None => Ending::NeverBegan(status),
         Some(Phase::Exploring) => Ending::Died(status),
-        Some(Phase::Broken) => Ending::Broken(found.broken.clone().unwrap_or_default()),
-    };
+        Some(Phase::Broken) => Ending::Broken(Found::from_text(&target.found()?).broken.unwrap_or_default()),
+    })
+}
+
+fn conclude(target: &Target, ending: Ending, elapsed: Duration, timed_out: bool) -> io::Result<Explored> {
+    let found = Found::from_text(&target.found()?);
     let measured = Duration::from_nanos(target.word(Word::Nanoseconds));
     Ok(Explored {
         ending,

@@ -53,13 +53,13 @@ impl Forest {
         self.0.chunk_by(|_, next| next.depth > 0)
     }
 
-    /// All sequences from a first step to a last one.
-    pub(super) fn sequences(&self) -> Vec<Vec<&Planned>> {
+    /// All sequences of some trees, each from a first step to a last one.
+    pub(super) fn sequences(trees: &[Planned]) -> Vec<Vec<&Planned>> {
         let (mut path, mut sequences) = (Vec::new(), Vec::new());
-        for (at, step) in self.0.iter().enumerate() {
+        for (at, step) in trees.iter().enumerate() {
             path.truncate(step.depth as usize);
             path.push(step);
-            if self.0.get(at + 1).is_none_or(|next| next.depth <= step.depth) {
+            if trees.get(at + 1).is_none_or(|next| next.depth <= step.depth) {
                 sequences.push(path.clone());
             }
         }
@@ -237,11 +237,14 @@ mod tests {
         forest.write(&mut written, "plan");
         assert_eq!(written, text);
         let threads = |steps: Vec<&Planned>| steps.iter().map(|step| step.thread.0).collect::<Vec<_>>();
-        assert_eq!(forest.sequences().into_iter().map(threads).collect::<Vec<_>>(), [[1, 2].to_vec(), [1, 3, 1].to_vec(), [4].to_vec()]);
+        assert_eq!(
+            Forest::sequences(&forest.0).into_iter().map(threads).collect::<Vec<_>>(),
+            [[1, 2].to_vec(), [1, 3, 1].to_vec(), [4].to_vec()]
+        );
         let trees: Vec<_> = forest.trees().map(<[Planned]>::len).collect();
         assert_eq!(trees, [4, 1]);
         let after = Forest::after(forest.trees().next().expect("a tree"));
-        assert_eq!(after.sequences().into_iter().map(threads).collect::<Vec<_>>(), [[2].to_vec(), [3, 1].to_vec()]);
+        assert_eq!(Forest::sequences(&after.0).into_iter().map(threads).collect::<Vec<_>>(), [[2].to_vec(), [3, 1].to_vec()]);
         for bad in ["plan 1 t1 - - - -", "plan 0 t1 - - -", "plan 0 x - - - -", "plan 0 t1 - - x -", "plan 0 t1 - - - -\nplan 2 t1 - - - -"]
         {
             assert_eq!(read(bad), None, "{bad}");

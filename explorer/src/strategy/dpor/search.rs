@@ -11,7 +11,7 @@ use model::report::{Coverage, Estimate};
 use super::history::{History, Race, Remedy, Second};
 use super::holds::wanted;
 use super::reversal::{Reversed, reversed};
-use super::trunk::Asked;
+use super::trunk::{Asked, TOLD};
 use super::wakeup::{Insertion, Next, Plan, Plans, Seen, is_weak_initial};
 use super::waking::{waiting, wakes, woken};
 use crate::dependence::dependent;
@@ -324,7 +324,12 @@ impl Dpor {
         } else {
             let mut planned = node.planned;
             let apart = if node.alone.is_empty() { None } else { self.plans.take_out(&mut planned, absent) };
-            let insertion = self.plans.insert(&mut planned, &mut sequence);
+            let told = if race.first < self.closed { self.plans.crowded(planned, &sequence, TOLD) } else { None };
+            let insertion = match told {
+                // Whoever is asked for that step explores this sequence too.
+                Some(thread) if node.enabled.contains(thread) => Insertion::Covered,
+                _ => self.plans.insert(&mut planned, &mut sequence),
+            };
             self.path.level_mut(race.first).node.planned = self.plans.append(planned, apart);
             insertion
         };

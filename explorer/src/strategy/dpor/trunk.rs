@@ -27,6 +27,10 @@ use crate::strategy::path::Picked;
 use crate::strategy::subtree::{Repeat, Subtree};
 use crate::threads::ThreadSet;
 
+/// Of how many sequences that have their first step in common a part tells whom it asks. One is enough to explore all of them; more tell whether
+/// what was given away covers them. There may be as many as the part has executions.
+pub(super) const TOLD: usize = 4;
+
 /// What a part asks others for: sequences at one of the steps that it begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
@@ -89,15 +93,19 @@ impl Trunk {
     /// Takes in what is asked for: what is to be explored besides.
     #[must_use]
     pub fn take_in(&mut self, asked: &Asked) -> Vec<Subtree> {
-        asked.sequences.sequences().into_iter().filter_map(|sequence| self.take_in_sequence(asked.level, &sequence)).collect()
+        asked.sequences.trees().filter_map(|tree| self.take_in_tree(asked.level, tree)).collect()
     }
 
-    fn take_in_sequence(&mut self, at: usize, sequence: &[&Planned]) -> Option<Subtree> {
+    /// Takes in sequences that have their first step in common: who explores one of them explores them all. Of many only some are told.
+    fn take_in_tree(&mut self, at: usize, tree: &[Planned]) -> Option<Subtree> {
         let (before, rest) = self.subtree.steps.split_at_mut(at);
-        let (here, first) = (rest.first_mut()?, *sequence.first()?);
-        if here.knows(first.thread) || here.covers(sequence) {
+        let (here, first) = (rest.first_mut()?, tree.first()?);
+        if here.knows(first.thread) {
             return None;
         }
+        let sequences = Forest::sequences(tree);
+        let untold = sequences.first().filter(|_| sequences.len() >= TOLD);
+        let sequence = sequences.iter().find(|sequence| !here.covers(sequence)).or(untold)?;
         let asleep = here.asleep.union(&here.todo).union(&ThreadSet::one(here.thread));
         here.give(first);
         here.planned.0.extend(first.event.map(|_| Planned { depth: 0, ..first.clone() }));
@@ -228,6 +236,7 @@ mod tests {
                 asked.write(&mut text);
                 let (first, rest) = text.split_once('\n').expect("lines");
                 let asked = Asked::read(first.strip_prefix("asked ").expect("a number"), &mut rest.lines()).expect("sequences");
+                assert!(asked.sequences.trees().all(|tree| Forest::sequences(tree).len() <= TOLD), "{text}");
                 let at = above.iter().position(|&trunk: &usize| trunks[trunk].is_asked(&asked)).expect("somebody is asked");
                 let more = trunks[above[at]].take_in(&asked);
                 parts.extend(more.into_iter().map(|part| (part, above[at..].to_vec())));
@@ -268,6 +277,24 @@ mod tests {
             }
         }
         assert!(given_up * 200 < all, "{given_up} executions abandoned beside {all} schedules");
+    }
+
+    #[test]
+    fn what_is_not_told_is_explored_though_what_is_told_is_covered() {
+        let write = |address: u32| format!("write {address:x}+4 - -");
+        // In place of the step, t1 was given away, which is about to write to 10: independent of all that is asked for.
+        let text = format!("t0 start - 1 - -\nplan 0 t1 {}\nt0 start - - - -\nend\n", write(0x10));
+        let asked = |sequences: usize| {
+            let last = (0..sequences).map(|at| format!("plan 1 t{} {}\n", 3 + at, write(0x20))).collect::<String>();
+            let text = format!("plan 0 t2 {}\n{last}end\n", write(0x20));
+            Asked::read("0", &mut text.lines()).expect("sequences")
+        };
+        for (sequences, parts) in [(1, 0), (TOLD - 1, 0), (TOLD, 1)] {
+            let mut trunk = Trunk::read(&mut text.lines()).expect("a trunk");
+            assert_eq!(trunk.take_in(&asked(sequences)).len(), parts, "{sequences} sequences");
+            // Once taken in, it is known.
+            assert!(trunk.take_in(&asked(TOLD)).len() + parts <= 1);
+        }
     }
 
     #[test]

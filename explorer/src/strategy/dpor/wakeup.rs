@@ -170,6 +170,19 @@ impl Plans {
         Insertion::Planned
     }
 
+    /// The planned step, with so many sequences after it, that a sequence would be planned after.
+    pub(super) fn crowded(&self, first: Option<Plan>, sequence: &[Seen<'_>], many: usize) -> Option<ThreadId> {
+        let branch = self.fitting(first, sequence)?;
+        let mut rest = Vec::from([branch]);
+        let mut leaves = 0;
+        while let Some(plan) = rest.pop().filter(|_| leaves < many) {
+            let child = self.links[plan.at()].child;
+            leaves += usize::from(child.is_none());
+            rest.extend(self.siblings(child).take(many));
+        }
+        (leaves >= many).then(|| self.thread(branch))
+    }
+
     fn fitting(&self, branches: Option<Plan>, sequence: &[Seen<'_>]) -> Option<Plan> {
         let event = |branch: Plan| move || self.steps[branch.at()].event.as_ref();
         self.siblings(branches).find(|&branch| is_weak_initial(self.thread(branch), event(branch), sequence))

@@ -1,4 +1,4 @@
-//! All executions of an exploration, or the one of a replay. When more memory is found shared, strategies that can go on with more points do, and
+//! All executions of an exploration, of parts of one, or the one of a replay. When more memory is found shared, strategies that can go on with more points do, and
 //! others begin anew, until a whole exploration finds no more.
 
 use alloc::boxed::Box;
@@ -24,6 +24,7 @@ use super::driver::{self, InUse};
 use super::execution::Ended;
 use super::failure::{Classes, Failed};
 use super::fiber::Engine;
+use super::line::Line;
 use super::output::Endings;
 use super::recorder::Points;
 use super::scouts::Scouts;
@@ -33,10 +34,26 @@ use crate::gate::model::Spurious;
 /// Parked threads to begin with.
 const LENDERS_FIRST: usize = 8;
 
-/// Explores or replays, and ends the process.
-pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
+/// Explores or replays, then does the further parts that there are, and ends the process.
+pub(crate) fn explore(engine: &Engine, mut setup: Setup) -> ! {
     control::set(Word::Phase, Phase::Exploring as u64);
-    let mut driver = begin_driver(engine, setup);
+    let driver = begin_driver(engine, &setup);
+    // What was said of the driver holds for all parts.
+    control::set(Word::Remarks, 0);
+    let line = Line::open();
+    while explore_part(engine, &setup, driver) {
+        match line.as_ref().and_then(|line| line.next(engine)) {
+            Some(next) => setup = next,
+            None => break,
+        }
+    }
+    control::set(Word::Phase, Phase::Ended as u64);
+    crate::sys::call::exit_process(0)
+}
+
+/// All executions of a setup. Whether the process is as it was then: what a part has learnt, the next one may not know.
+fn explore_part(engine: &Engine, setup: &Setup, begun: InUse) -> bool {
+    let mut driver = begun;
     let begin = now();
     let mut classes = Classes::default();
     let mut endings = Endings::default();
@@ -67,8 +84,9 @@ pub(crate) fn explore(engine: &Engine, setup: &Setup) -> ! {
     if setup.sequel == Sequel::Simplify {
         simplify(engine, setup, driver, &classes);
     }
-    control::set(Word::Phase, Phase::Ended as u64);
-    crate::sys::call::exit_process(0)
+    // What was remarked once is not remarked again.
+    let as_begun = driver == begun && control::get(Word::Restarts) == 0 && control::get(Word::Remarks) == 0;
+    as_begun && engine.shadow.borrow().shared() == setup.shared
 }
 
 fn begin_driver(engine: &Engine, setup: &Setup) -> InUse {
@@ -405,6 +423,7 @@ fn report_rest(engine: &Engine, strategy: &dyn Strategy) {
 }
 
 pub(crate) fn remark(text: &str) {
+    control::add(Word::Remarks, 1);
     let mut line = String::new();
     let _ = writeln!(line, "remark {}", explorer::target::found::escape(text));
     control::report(&line);

@@ -101,6 +101,13 @@ impl Restorer {
         }
     }
 
+    /// With memory as it was at the snapshot: no page of it was written to, as if there had been no execution. Whether that was possible.
+    pub(crate) fn begin_again(&self) -> bool {
+        self.put_back();
+        self.full.set(false);
+        self.dirty.borrow_mut().drain(..).all(|dirty| protect(dirty.page, PAGE, Protection::Read).is_ok())
+    }
+
     fn put_back(&self) {
         for dirty in self.dirty.borrow().iter() {
             let page: *mut [u64; PAGE / 8] = core::ptr::with_exposed_provenance_mut(dirty.page);

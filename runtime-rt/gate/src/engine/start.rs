@@ -169,7 +169,7 @@ extern "C" fn on_own_stack() -> ! {
         job.run(engine);
     }
     match control::setup() {
-        Some(setup) => explore::explore(engine, &setup),
+        Some(setup) => explore::explore(engine, setup),
         None => {
             control::set(Word::Phase, Phase::Broken as u64);
             control::broken("the setup is not one that this engine reads")

@@ -74,7 +74,7 @@ fn results_do_not_depend_on_the_number_of_processes() {
     }
 }
 
-/// Threads that meet in many orders, few of which do more than the others: wait with a time limit, write to pages of their own, fail.
+/// Threads that meet in many orders. In some, one writes to pages of its own and waits with a time limit; in some one fails.
 const UNEVEN: &str = "#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -91,13 +91,13 @@ __attribute__((constructor)) static void count(void) {
 }
 static void *meet(void *p) {
   int self = (int)(long)p, before = order++;
-  if (self == 0 && before == THREADS - 1) {
-    pthread_mutex_lock(&m);
+  if (self == 1 && before == 0) {
+    for (int i = 0; i < 8; i++) pages[1][i * 4096] = 1;
     struct timespec until = {1, 0};
+    pthread_mutex_lock(&m);
     pthread_cond_timedwait(&c, &m, &until);
     pthread_mutex_unlock(&m);
   }
-  if (self == 1 && before == 0) for (int i = 0; i < 8; i++) pages[1][i * 4096] = 1;
   assert(self != THREADS - 1 || before != 1 || order != 3);
   return 0;
 }
@@ -127,6 +127,54 @@ fn parts_come_out_the_same_whichever_are_done_by_one_process() {
             assert_eq!(parts(&sandbox, &[&options[..], &["-j", jobs]].concat()), expected, "{driver}, {strategy} -j {jobs}");
         }
     }
+}
+
+/// In some orders the process of an execution ends the one that explores, as long as there is a file of this name.
+const DEADLY: &str = "#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+static atomic_int order;
+static void *meet(void *p) {
+  int before = order++;
+  if ((long)p == 2 && before == 0 && order == 3 && access(\"deadly\", F_OK) == 0) kill(getppid(), SIGKILL);
+  return 0;
+}
+int main(void) {
+  pthread_t t[3];
+  for (long i = 0; i < 3; i++) pthread_create(&t[i], 0, meet, (void *)i);
+  for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+}
+";
+
+#[test]
+fn a_process_that_dies_takes_only_its_part_with_it() {
+    let sandbox = Sandbox::new();
+    sandbox.compile("app.c", DEADLY, &[]);
+    let options = ["--driver", "fork", "--strategy", "dfs"];
+    let expected = parts(&sandbox, &options);
+    sandbox.write("deadly", "");
+    let said = sandbox.atomfix(&[&["check", "./app", "--checkpoint", "parts"][..], &options].concat());
+    assert!(said.err.contains("the engine died with signal: 9 (SIGKILL)"), "{}{}", said.out, said.err);
+    let kept = String::from_utf8_lossy(&std::fs::read(sandbox.path("parts")).expect("the checkpoint")).into_owned();
+    // The first pass switches only where threads end, so there no second one comes between.
+    assert!(kept.contains("\ndone 0 counted\n") && kept.contains("\ntodo 1 ") && kept.contains("\ntodo 3 "), "{kept}");
+    std::fs::remove_file(sandbox.path("deadly")).expect("it can be removed");
+    assert_eq!(parts(&sandbox, &options), expected);
+}
+
+#[test]
+fn parts_come_out_the_same_after_interruptions() {
+    let sandbox = Sandbox::new();
+    sandbox.compile("app.c", UNEVEN, &["-DTHREADS=5"]);
+    let options = ["--strategy", "pos", "--max-schedules", "8000", "--outcomes"];
+    let expected = parts(&sandbox, &options);
+    for (jobs, timeout) in [("1", "0.05"), ("2", "0.07"), ("4", "0.1")] {
+        let said =
+            sandbox.atomfix(&[&["check", "./app", "--checkpoint", "parts", "-j", jobs, "--timeout", timeout][..], &options].concat());
+        assert!(jobs != "1" || !said.out.contains("8000 schedules"), "it was not interrupted: {}", said.out);
+    }
+    assert_eq!(parts(&sandbox, &[&options[..], &["-j", "3"]].concat()), expected);
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! What `exit` would run: registering it, and whether any of it is the program's own.
 //!
 //! The C library and those that come with the compiler have handlers and destructors in every process. They give back memory that no
-//! execution looks at again, and write to nearly as many pages as a small program does itself; the restore driver leaves them out
-//! where there are no others. Not looked at: libraries that are loaded while the program runs, which that driver does not allow.
+//! execution looks at again, and write to nearly as many pages as a small program does itself; they are left out where there are no
+//! others, and no library was loaded while the program ran.
 //!
 //! Handlers of `on_exit`, which want to know the status, are registered as ones of `atexit` that do: so the C library keeps the order of
 //! both.
 
 use core::ffi::{CStr, c_int, c_void};
-use core::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
 
 use super::export;
 use crate::sys::real::{Real, real};
@@ -38,15 +38,39 @@ const SYSTEM: [&[u8]; 10] = [
     b"linux-vdso.so.",
 ];
 
+/// How many libraries had been loaded when the program began.
+static LOADED: AtomicU64 = AtomicU64::new(0);
+
 /// Whether something of the program's own is to be run at its end.
 pub(crate) fn has_own() -> bool {
     OWN.load(Relaxed)
+}
+
+/// Whether libraries were loaded while the program ran, which may be its own.
+pub(crate) fn has_loaded() -> bool {
+    loaded() != LOADED.load(Relaxed)
 }
 
 /// Before the program begins: looks for destructors of its own, and of libraries that are its own.
 pub(crate) fn look() {
     // SAFETY: the callback keeps to its type.
     unsafe { libc::dl_iterate_phdr(Some(look_at), core::ptr::null_mut()) };
+    LOADED.store(loaded(), Relaxed);
+}
+
+/// How many libraries have been loaded so far.
+fn loaded() -> u64 {
+    unsafe extern "C" fn read(object: *mut libc::dl_phdr_info, _: usize, count: *mut c_void) -> c_int {
+        // SAFETY: the dynamic linker passes a valid object.
+        let object = unsafe { &*object };
+        // SAFETY: `loaded` passes a place for the number.
+        unsafe { count.cast::<u64>().write(object.dlpi_adds) };
+        1
+    }
+    let mut count: u64 = 0;
+    // SAFETY: the callback keeps to its type, and ends after the first object.
+    unsafe { libc::dl_iterate_phdr(Some(read), (&raw mut count).cast()) };
+    count
 }
 
 unsafe extern "C" fn look_at(object: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {

@@ -37,7 +37,8 @@ pub(super) static REALS: &[&Real] =
 /// In a fiber that ends the process: runs what `exit` runs, as far as it is registered with the C library.
 pub(crate) fn run_exit_handlers(engine: &Engine, status: i32) {
     at_exit::set_status(status);
-    if at_exit::has_own() || !engine.restorer.is_protecting() {
+    // Where memory is put back nothing is loaded, and asking would write to a page more.
+    if at_exit::has_own() || (!engine.restorer.is_protecting() && at_exit::has_loaded()) {
         real!(FINALIZE, fn(*mut c_void), core::ptr::null_mut());
     }
     stream::empty(|descriptor, address, length| engine.printed.take(descriptor, address, length));

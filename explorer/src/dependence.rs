@@ -22,25 +22,62 @@ use model::pair::{Mode, Rw};
 #[must_use]
 #[inline]
 pub fn dependent(a: &Event, b: &Event) -> bool {
-    let (class_a, class_b) = (class(a.kind), class(b.kind));
-    match (class_a, class_b) {
-        (Class::Everything, _) | (_, Class::Everything) | (Class::Creation, Class::Creation) | (Class::Outside, Class::Outside) => true,
-        (Class::Memory { group: x, .. }, Class::Memory { group: y, .. }) => touches(a, b) && !(x == y && x != Group::Alone),
-        (Class::Creation, Class::Memory { .. }) | (Class::Memory { .. }, Class::Creation) => touches(a, b),
-        (Class::Outside, _) => waits_for_outside(b),
-        (_, Class::Outside) => waits_for_outside(a),
-        _ => false,
+    Footprint::of(a).meets(&Footprint::of(b))
+}
+
+/// All of an event that decides which others it depends on: for who asks that of one event many times.
+#[derive(Clone, Copy, Debug)]
+pub struct Footprint {
+    class: Class,
+    /// It is interrupted while it waits for what calls bring, which keeps it from being interrupted.
+    waits_for_outside: bool,
+    first: Range,
+    second: Range,
+}
+
+/// No memory, which overlaps with none.
+const NOWHERE: Range = Range { address: u64::MAX, length: 0 };
+
+impl Footprint {
+    /// That of an event.
+    #[must_use]
+    #[inline]
+    pub fn of(event: &Event) -> Self {
+        let second = match event.kind {
+            EventKind::WaitRelease { mutex: range } | EventKind::Interrupted { by: range } => range,
+            _ => NOWHERE,
+        };
+        let waits_for_outside = matches!(event.kind, EventKind::Interrupted { .. }) && event.range.is_none();
+        Self { class: class(event.kind), waits_for_outside, first: event.range.unwrap_or(NOWHERE), second }
+    }
+
+    /// Whether the order of the two events, of different threads, may matter.
+    #[must_use]
+    #[inline]
+    pub fn meets(&self, other: &Self) -> bool {
+        match (self.class, other.class) {
+            (Class::Memory { group: x }, Class::Memory { group: y }) => self.touches(other) && !(x == y && x != Group::Alone),
+            (Class::Everything, _) | (_, Class::Everything) | (Class::Creation, Class::Creation) | (Class::Outside, Class::Outside) => true,
+            (Class::Creation, Class::Memory { .. }) | (Class::Memory { .. }, Class::Creation) => self.touches(other),
+            (Class::Outside, _) => other.waits_for_outside,
+            (_, Class::Outside) => self.waits_for_outside,
+            _ => false,
+        }
+    }
+
+    /// Whether they touch common memory.
+    #[inline]
+    fn touches(&self, other: &Self) -> bool {
+        let apart = !self.first.overlaps(other.first);
+        // Few have a second range.
+        !apart
+            || self.second.length > 0 && (self.second.overlaps(other.first) || self.second.overlaps(other.second))
+            || other.second.length > 0 && self.first.overlaps(other.second)
     }
 }
 
-/// Whether a thread is interrupted while it waits for what calls bring, which keeps it from being interrupted.
-#[inline]
-fn waits_for_outside(event: &Event) -> bool {
-    matches!(event.kind, EventKind::Interrupted { .. }) && event.range.is_none()
-}
-
 /// What an event competes for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     /// Its ranges.
     Memory { group: Group },
@@ -55,7 +92,7 @@ enum Class {
 }
 
 /// Events that commute with others of their own group on one object.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
     /// Commutes with none.
     Alone,
@@ -113,17 +150,6 @@ fn class(kind: EventKind) -> Class {
         K::Start | K::Exit | K::Fail | K::Join { .. } | K::Yield | K::Sleep => return Class::Nothing,
     };
     Class::Memory { group }
-}
-
-/// Whether two events touch common memory.
-#[inline]
-fn touches(a: &Event, b: &Event) -> bool {
-    let second = |event: &Event| match event.kind {
-        EventKind::WaitRelease { mutex: range } | EventKind::Interrupted { by: range } => Some(range),
-        _ => None,
-    };
-    let meet = |x: Option<Range>, y: Option<Range>| matches!((x, y), (Some(x), Some(y)) if x.overlaps(y));
-    meet(a.range, b.range) || meet(second(a), b.range) || meet(a.range, second(b)) || meet(second(a), second(b))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use model::ids::ThreadId;
 use model::pair::Mode;
 
 use super::holds::{Change, Holds, Role, wanted};
-use crate::dependence::dependent;
+use crate::dependence::{Footprint, dependent};
 use crate::strategy::path::Turn;
 use crate::threads::ThreadSet;
 
@@ -61,6 +61,7 @@ enum Thoroughness {
 struct Taken {
     thread: ThreadId,
     event: Event,
+    footprint: Footprint,
     /// Its number within its thread, from 1.
     number: u32,
     /// The step before it in its thread.
@@ -120,6 +121,10 @@ impl History {
 
     pub(super) fn step(&self, at: usize) -> (ThreadId, &Event) {
         (self.steps[at].thread, &self.steps[at].event)
+    }
+
+    pub(super) fn footprint(&self, at: usize) -> Footprint {
+        self.steps[at].footprint
     }
 
     /// The last step, if it is that of the last of `taken` levels of the path, and new.
@@ -216,7 +221,16 @@ impl History {
         });
         self.last[thread.index()] = Some(at);
         let (woken, released) = (ThreadSet::EMPTY, Vec::new());
-        self.steps.push(Taken { thread, event: *event, number, previous, woken, released, overwritten: None });
+        self.steps.push(Taken {
+            thread,
+            event: *event,
+            footprint: Footprint::of(event),
+            number,
+            previous,
+            woken,
+            released,
+            overwritten: None,
+        });
     }
 
     /// Reports the races of a step that was pending at the end.
@@ -373,8 +387,8 @@ impl History {
         }
         if key != Key::Wide {
             if let Some(wide) = self.objects.get(&Key::Wide) {
-                let steps = wide.entries.iter().map(|entry| entry.step);
-                conflicts.extend(steps.filter(|&at| dependent(&self.steps[at].event, event)));
+                let (own, steps) = (Footprint::of(event), wide.entries.iter().map(|entry| entry.step));
+                conflicts.extend(steps.filter(|&at| self.steps[at].footprint.meets(&own)));
             }
         } else if let Some(range) = event.range {
             let (first, last) = granules(range);
@@ -385,11 +399,12 @@ impl History {
     }
 
     fn conflicts_at(&self, object: &Object, event: &Event, thoroughness: Thoroughness, conflicts: &mut Vec<usize>) {
+        let own = Footprint::of(event);
         for entry in object.entries.iter().rev() {
             let step = &self.steps[entry.step];
             if entry.aside && dependent(&release(key_address(event)), event) {
                 conflicts.push(entry.step);
-            } else if !entry.aside && dependent(&step.event, event) {
+            } else if !entry.aside && step.footprint.meets(&own) {
                 conflicts.push(entry.step);
                 if thoroughness == Thoroughness::Last && hides_earlier(&step.event, event) {
                     break;

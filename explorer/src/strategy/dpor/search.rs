@@ -14,7 +14,7 @@ use super::reversal::{Reversed, reversed};
 use super::trunk::{Asked, TOLD};
 use super::wakeup::{Insertion, Next, Plan, Plans, Seen, is_weak_initial};
 use super::waking::{waiting, wakes, woken};
-use crate::dependence::dependent;
+use crate::dependence::{Footprint, dependent};
 use crate::strategy::path::{Follow, Level, Path, Turn};
 use crate::strategy::replay::{Divergence, What};
 use crate::strategy::subtree::{Repeat, Subtree};
@@ -307,11 +307,15 @@ impl Dpor {
         self.history.independent_of(race, ended, &mut kept);
         let step = |at: usize| {
             let (thread, event) = self.history.step(at);
-            Seen { thread, event, picks: &self.path.level(at).picks, released: self.history.released(at) }
+            let (footprint, picks) = (self.history.footprint(at), &self.path.level(at).picks);
+            Seen { thread, event, footprint, picks, released: self.history.released(at) }
         };
         let second = match &race.second {
-            Second::At(at) => Seen { event: becomes.as_ref().unwrap_or(self.history.step(*at).1), ..step(*at) },
-            Second::Pending(thread, event) => Seen { thread: *thread, event, picks: &[], released: &[] },
+            Second::At(at) => match &becomes {
+                Some(event) => Seen { event, footprint: Footprint::of(event), ..step(*at) },
+                None => step(*at),
+            },
+            Second::Pending(thread, event) => Seen::new(*thread, event),
         };
         let mut sequence: Vec<Seen<'_>> = kept.iter().map(|&at| step(at)).chain([second]).collect();
         let node = &self.path.level(race.first).node;

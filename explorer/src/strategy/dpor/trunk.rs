@@ -162,7 +162,7 @@ impl Repeat {
         let seen: Option<Vec<Seen<'_>>> = sequence
             .iter()
             .zip(&picks)
-            .map(|(step, picks)| Some(Seen { thread: step.thread, event: step.event.as_ref()?, picks, released: &step.released }))
+            .map(|(step, picks)| Some(Seen { picks, released: &step.released, ..Seen::new(step.thread, step.event.as_ref()?) }))
             .collect();
         let Some(seen) = seen else { return false };
         let is_narrow = |thread| !self.alone.is_empty() || self.narrow.contains(thread);

@@ -13,7 +13,7 @@ use model::ids::ThreadId;
 
 use super::forest::{self, Forest};
 use super::history::release;
-use crate::dependence::dependent;
+use crate::dependence::Footprint;
 use crate::strategy::path::Picked;
 use crate::threads::ThreadSet;
 
@@ -75,11 +75,17 @@ pub(super) struct Plans {
 pub(super) struct Seen<'a> {
     pub(super) thread: ThreadId,
     pub(super) event: &'a Event,
+    pub(super) footprint: Footprint,
     pub(super) picks: &'a [Picked],
     pub(super) released: &'a [u64],
 }
 
-impl Seen<'_> {
+impl<'a> Seen<'a> {
+    /// A thread's step, whatever was picked in it.
+    pub(super) fn new(thread: ThreadId, event: &'a Event) -> Self {
+        Self { thread, event, footprint: Footprint::of(event), picks: &[], released: &[] }
+    }
+
     fn is_picked_as(&self, planned: &[u32]) -> bool {
         self.picks.len() == planned.len() && self.picks.iter().zip(planned).all(|(pick, &planned)| pick.taken == planned)
     }
@@ -103,27 +109,31 @@ pub(super) enum Insertion {
 
 /// Whether two steps, the first before the second, may not be exchanged. Coarser than `dependent` by the orders that
 /// enabledness alone gives.
-pub(super) fn ordered(before: (ThreadId, &Event), after: (ThreadId, &Event)) -> bool {
-    let ((first, a), (second, b)) = (before, after);
-    let by_enabledness = match (a.kind, b.kind) {
-        (EventKind::Create { child }, _) if child == second => true,
-        (_, EventKind::Join { child }) if child == first => true,
+fn ordered(before: &Seen<'_>, after: &Seen<'_>) -> bool {
+    let by_enabledness = match (before.event.kind, after.event.kind) {
+        (EventKind::Create { child }, _) if child == after.thread => true,
+        (_, EventKind::Join { child }) if child == before.thread => true,
         (EventKind::Signal | EventKind::Broadcast, EventKind::WaitReacquire) => true,
         _ => false,
     };
-    first == second || by_enabledness || dependent(a, b)
+    before.thread == after.thread || by_enabledness || before.footprint.meets(&after.footprint)
 }
 
 /// Whether a thread may come first in some continuation of `sequence`: its first step there depends on none before it, or it has none
 /// there and its next step, `event`, depends on none. `false` if it has none there and that is not known.
 pub(super) fn is_weak_initial<'a>(thread: ThreadId, event: impl FnOnce() -> Option<&'a Event>, sequence: &[Seen<'a>]) -> bool {
     let own = sequence.iter().position(|step| step.thread == thread);
-    let Some(event) = own.map_or_else(event, |at| Some(sequence[at].event)) else { return false };
-    let before = &sequence[..own.unwrap_or(sequence.len())];
+    let (next, before) = match own {
+        Some(at) => (sequence[at], &sequence[..at]),
+        None => {
+            let Some(event) = event() else { return false };
+            (Seen::new(thread, event), sequence)
+        }
+    };
     // The last one, for which the sequence is planned, is the most likely to depend on others.
     before.iter().rev().all(|step| {
-        let released = step.released.iter().any(|&lock| dependent(&release(lock), event));
-        !released && !ordered((step.thread, step.event), (thread, event))
+        let released = || step.released.iter().any(|&lock| Footprint::of(&release(lock)).meets(&next.footprint));
+        !ordered(step, &next) && (step.released.is_empty() || !released())
     })
 }
 
@@ -147,7 +157,11 @@ impl Plans {
     /// Plans a sequence, unless the tree covers it.
     pub(super) fn insert(&mut self, first: &mut Option<Plan>, mut sequence: &mut [Seen<'_>]) -> Insertion {
         let (mut parent, mut branches) = (None, *first);
-        while let Some(branch) = self.fitting(branches, sequence) {
+        let last = loop {
+            let branch = match self.fitting(branches, sequence) {
+                Ok(branch) => branch,
+                Err(last) => break last,
+            };
             let Link { thread, child, .. } = self.links[branch.at()];
             if let Some(own) = sequence.iter().position(|step| step.thread == thread) {
                 if !sequence[own].is_picked_as(&self.steps[branch.at()].picks) {
@@ -160,19 +174,19 @@ impl Plans {
                 return Insertion::Covered;
             }
             (parent, branches) = (Some(branch), child);
-        }
+        };
         let chain = sequence.iter().rev().fold(None, |child, step| Some(self.add(step.thread, step.plan(), child)));
-        let branches = self.append(branches, chain);
-        match parent {
-            Some(parent) => self.links[parent.at()].child = branches,
-            None => *first = branches,
+        match (last, parent) {
+            (Some(last), _) => self.links[last.at()].next = chain,
+            (None, Some(parent)) => self.links[parent.at()].child = chain,
+            (None, None) => *first = chain,
         }
         Insertion::Planned
     }
 
     /// The planned step, with so many sequences after it, that a sequence would be planned after.
     pub(super) fn crowded(&self, first: Option<Plan>, sequence: &[Seen<'_>], many: usize) -> Option<ThreadId> {
-        let branch = self.fitting(first, sequence)?;
+        let branch = self.fitting(first, sequence).ok()?;
         let mut rest = Vec::from([branch]);
         let mut leaves = 0;
         while let Some(plan) = rest.pop().filter(|_| leaves < many) {
@@ -183,9 +197,16 @@ impl Plans {
         (leaves >= many).then(|| self.thread(branch))
     }
 
-    fn fitting(&self, branches: Option<Plan>, sequence: &[Seen<'_>]) -> Option<Plan> {
-        let event = |branch: Plan| move || self.steps[branch.at()].event.as_ref();
-        self.siblings(branches).find(|&branch| is_weak_initial(self.thread(branch), event(branch), sequence))
+    /// The first of these that may come first in some continuation of the sequence; if there is none, the last of them.
+    fn fitting(&self, branches: Option<Plan>, sequence: &[Seen<'_>]) -> Result<Plan, Option<Plan>> {
+        let mut last = None;
+        for branch in self.siblings(branches) {
+            if is_weak_initial(self.thread(branch), || self.steps[branch.at()].event.as_ref(), sequence) {
+                return Ok(branch);
+            }
+            last = Some(branch);
+        }
+        Err(last)
     }
 
     /// Takes the first planned step.
@@ -240,6 +261,9 @@ impl Plans {
 
     /// Steps, and others planned beside them, after them.
     pub(super) fn append(&mut self, first: Option<Plan>, more: Option<Plan>) -> Option<Plan> {
+        if more.is_none() {
+            return first;
+        }
         let Some(last) = self.siblings(first).last() else { return more };
         self.links[last.at()].next = more;
         first
@@ -319,7 +343,7 @@ mod tests {
     }
 
     fn sequence(events: &[(ThreadId, Event)]) -> Vec<Seen<'_>> {
-        events.iter().map(|(thread, event)| Seen { thread: *thread, event, picks: &[], released: &[] }).collect()
+        events.iter().map(|(thread, event)| Seen::new(*thread, event)).collect()
     }
 
     fn draw(plans: &Plans, first: Option<Plan>) -> String {

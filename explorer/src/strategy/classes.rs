@@ -102,9 +102,16 @@ impl Classes {
         self.sum = self.sum.wrapping_add(hash);
     }
 
+    #[inline]
     fn place(&mut self, granule: u64) -> Option<&mut Place> {
+        let (schedule, start) = (self.schedule, slot(granule, MEMORY));
+        let first = &self.memory[start];
+        if first.schedule == schedule && first.granule == granule { Some(&mut self.memory[start]) } else { self.find_place(granule, start) }
+    }
+
+    #[inline(never)]
+    fn find_place(&mut self, granule: u64, start: usize) -> Option<&mut Place> {
         let schedule = self.schedule;
-        let start = slot(granule, MEMORY);
         let at = (0..8).map(|step| (start + step) % MEMORY).find(|&at| {
             let place = &self.memory[at];
             place.schedule != schedule || place.granule == granule

@@ -148,14 +148,13 @@ const LEFT_ALONE: u32 = 4;
 
 /// In a fiber: it passes a place. `frame` is where its stack begins, saved registers included.
 #[inline]
-pub(crate) fn pass(engine: &Engine, fiber: &Fiber, site: SiteKey, frame: usize) {
+pub(crate) fn pass(engine: &Engine, fiber: &Fiber, circle: &mut Circle, site: SiteKey, frame: usize) {
     let me = engine.current();
     let (alone, others) = {
         let model = engine.model.borrow();
         let most = if model.is_last() { ALONE } else { LEFT_ALONE };
         (model.is_alone().then_some(most), model.changes_by_others(me))
     };
-    let mut circle = fiber.circle.borrow_mut();
     circle.settle();
     if alone.is_some_and(|most| circle.alone < most) {
         circle.alone += 1;

@@ -21,6 +21,7 @@ use super::recorder::Recorded;
 use super::rounds::{Digest, Taken};
 use super::{control, early, repeat, timers};
 use crate::gate::compare::word;
+use crate::gate::model::Model;
 use crate::gate::thread::Life;
 use crate::sys::switch::{StackPointer, prepare};
 use crate::sys::unwind;
@@ -49,14 +50,13 @@ pub(crate) enum Ended {
 /// Runs one execution to its end. Does not tell the strategy of the end: the caller does, when the process survives it.
 pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) -> Ended {
     begin(engine);
-    let mut enabled = ThreadSet::EMPTY;
     let mut last = repeat::steps(engine, strategy, limit);
     let ended = loop {
         let current = match last {
             Ok(thread) => thread,
             Err(ended) => break ended,
         };
-        last = step(engine, strategy, limit, current, &mut enabled).map(Some);
+        last = step(engine, strategy, limit, current).map(Some);
     };
     engine.come_home();
     control::raise(Word::Threads, engine.model.borrow().threads.len() as u64);
@@ -84,61 +84,67 @@ fn begin(engine: &Engine) {
     engine.model.borrow_mut().threads[0].name(engine.initial.get().identity);
 }
 
-/// Takes one step: who took it, or how the execution ended. `enabled` is memory for those who can.
+/// Takes one step: who took it, or how the execution ended.
 ///
 /// Part of its caller, the loop of an execution: where the engine returned between two fibers, the processor's record of return addresses would
 /// be one off, and both that return and the next fiber's first one mispredicted.
 #[inline(always)]
-fn step(
+fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Option<ThreadId>) -> Result<ThreadId, Ended> {
+    let (step, result) = loop {
+        {
+            let mut model = engine.model.borrow_mut();
+            if model.holds.has_news() {
+                early::count(model.holds.take_lost());
+            }
+            model.find_enabled();
+            if !model.found_enabled().is_empty() {
+                break take(engine, &mut model, strategy, limit, current)?;
+            }
+        }
+        free_somebody(engine, strategy)?;
+    };
+    strategy.executed(&step);
+    go_on(engine, strategy, &step, result)
+}
+
+/// Has the strategy choose one of those who can go on, performs what that thread is about to do, and writes it down: the step, and the C
+/// library's result.
+#[inline(always)]
+fn take(
     engine: &Engine,
+    model: &mut Model,
     strategy: &mut dyn Strategy,
     limit: u64,
     current: Option<ThreadId>,
-    enabled: &mut ThreadSet,
-) -> Result<ThreadId, Ended> {
-    find_enabled(engine, strategy, enabled)?;
-    let enabled = &*enabled;
-    if engine.recorder.borrow().steps.len() as u64 >= limit {
-        return Err(Ended::Cut(step_limit(engine, limit)));
+) -> Result<(Step, i32), Ended> {
+    let mut recorder = engine.recorder.borrow_mut();
+    let at = recorder.steps.len();
+    if at as u64 >= limit {
+        return Err(Ended::Cut(step_limit(&recorder.steps, limit)));
     }
-    let (choice, preempts) = {
-        let model = engine.model.borrow();
-        let point = Point { current, enabled, pending: &model.pending };
-        let choice = strategy.choose(&point);
-        (choice, matches!(choice, Choice::Run(thread) if point.preempts(thread)))
-    };
-    let thread = match choice {
-        Choice::Run(thread) if enabled.contains(thread) => thread,
+    let point = Point { current, enabled: model.found_enabled(), pending: &model.pending };
+    let thread = match strategy.choose(&point) {
+        Choice::Run(thread) if point.enabled.contains(thread) => thread,
         Choice::Run(_) => control::broken("the strategy chose a thread that is not enabled"),
         Choice::Abandon => return Err(Ended::Abandoned),
         Choice::Diverged => return Err(Ended::Diverged),
     };
-    let event = engine.model.borrow().event(thread);
-    let result = {
-        let mut recorder = engine.recorder.borrow_mut();
-        let at = recorder.steps.len();
-        let mut pick = |pick: &Pick<'_>| {
-            let option = strategy.pick(pick);
-            recorder.pick(at, option);
-            option
-        };
-        engine.model.borrow_mut().perform(thread, &event, &mut pick)
-    };
-    let step = Step { thread, event };
-    record(engine, &step, preempts);
-    strategy.executed(&step);
-    go_on(engine, strategy, &step, result, enabled)
+    let preempts = point.preempts(thread);
+    engine.rounds.offer(point.enabled);
+    let step = Step { thread, event: model.event(thread) };
+    let result = model.perform(thread, &step.event, &mut |pick| {
+        let option = strategy.pick(pick);
+        recorder.pick(at, option);
+        option
+    });
+    let accesses = engine.fibers.borrow()[thread.index()].accesses.get();
+    recorder.push(Recorded { step, accesses, preempts });
+    Ok((step, result))
 }
 
 /// Lets a thread go on to its next point after its event was performed in the model, with this result.
 #[inline(always)]
-pub(super) fn go_on(
-    engine: &Engine,
-    strategy: &mut dyn Strategy,
-    step: &Step,
-    result: i32,
-    enabled: &ThreadSet,
-) -> Result<ThreadId, Ended> {
+pub(super) fn go_on(engine: &Engine, strategy: &mut dyn Strategy, step: &Step, result: i32) -> Result<ThreadId, Ended> {
     let Step { thread, event } = step;
     let thread = *thread;
     timers::fire(engine);
@@ -159,7 +165,7 @@ pub(super) fn go_on(
     if engine.model.borrow().holds.has_news() {
         tell_released(engine, strategy, thread);
     }
-    engine.rounds.step(&Taken { step, result, before }, enabled);
+    engine.rounds.step(&Taken { step, result, before });
     match stop {
         Stop::Point if engine.rounds.is_watching() => {
             engine.fibers.borrow()[thread.index()].leave_place();
@@ -188,55 +194,44 @@ fn tell_released(engine: &Engine, strategy: &mut dyn Strategy, thread: ThreadId)
     }
 }
 
-/// Who can go on; when nobody can, whoever can be freed. `Err` when the execution is over. Where locks can be taken away in several
-/// ways, the strategy picks one: a part of the step that left nobody able to go on.
-fn find_enabled(engine: &Engine, strategy: &mut dyn Strategy, enabled: &mut ThreadSet) -> Result<(), Ended> {
-    loop {
-        {
-            let mut model = engine.model.borrow_mut();
-            if model.holds.has_news() {
-                early::count(model.holds.take_lost());
-            }
-            model.find_enabled(enabled);
-        }
-        if !enabled.is_empty() {
-            return Ok(());
-        }
-        if engine.model.borrow().threads.iter().all(|thread| thread.life != Life::Alive) {
-            end_as_last(engine)?;
-            continue;
-        }
-        let outside = outside::is_awaited(engine);
-        if outside && outside::wait(engine, Patience::Short) {
-            continue;
-        }
-        let mut model = engine.model.borrow_mut();
-        if model.free_timeouts() || model.let_hope() {
-            continue;
-        }
-        let kept = model.kept_waiting();
-        if let Some(first) = kept.first().copied() {
-            let chosen = if kept.len() == 1 { first } else { pick(engine, strategy, &kept) };
-            model.revoke_for(chosen);
-            control::note(Note::Revocations);
-            continue;
-        }
-        if model.awaits_signal() && !has_lock_cycle(&model) {
-            // Whoever waits for a signal may get one from outside: what would follow is not known.
-            control::note(Note::Signals);
-            return Err(Ended::Passed);
-        }
-        let failed = deadlock(&model);
-        if control::has_noted(Note::SignalDescriptors) && failed.kind == FailureKind::DeadlockCondition {
-            // A thread that waits for a descriptor may wait for a signal of another thread, which would have come.
-            return Err(Ended::Passed);
-        }
-        drop(model);
-        if outside && failed.kind != FailureKind::DeadlockLock && outside::wait(engine, Patience::Endless) {
-            continue;
-        }
-        return Err(Ended::Failed(failed));
+/// When nobody can go on: frees whoever can be freed, after which all are to be looked at again. `Err` when the execution is over. Where
+/// locks can be taken away in several ways, the strategy picks one: a part of the step that left nobody able to go on.
+#[inline(never)]
+fn free_somebody(engine: &Engine, strategy: &mut dyn Strategy) -> Result<(), Ended> {
+    if engine.model.borrow().threads.iter().all(|thread| thread.life != Life::Alive) {
+        end_as_last(engine)?;
+        return Ok(());
     }
+    let outside = outside::is_awaited(engine);
+    if outside && outside::wait(engine, Patience::Short) {
+        return Ok(());
+    }
+    let mut model = engine.model.borrow_mut();
+    if model.free_timeouts() || model.let_hope() {
+        return Ok(());
+    }
+    let kept = model.kept_waiting();
+    if let Some(first) = kept.first().copied() {
+        let chosen = if kept.len() == 1 { first } else { pick(engine, strategy, &kept) };
+        model.revoke_for(chosen);
+        control::note(Note::Revocations);
+        return Ok(());
+    }
+    if model.awaits_signal() && !has_lock_cycle(&model) {
+        // Whoever waits for a signal may get one from outside: what would follow is not known.
+        control::note(Note::Signals);
+        return Err(Ended::Passed);
+    }
+    let failed = deadlock(&model);
+    if control::has_noted(Note::SignalDescriptors) && failed.kind == FailureKind::DeadlockCondition {
+        // A thread that waits for a descriptor may wait for a signal of another thread, which would have come.
+        return Err(Ended::Passed);
+    }
+    drop(model);
+    if outside && failed.kind != FailureKind::DeadlockLock && outside::wait(engine, Patience::Endless) {
+        return Ok(());
+    }
+    Err(Ended::Failed(failed))
 }
 
 /// All threads have ended, so the process ends as by `exit`: the initial thread lives on to run what that runs. The C library has the last
@@ -280,16 +275,6 @@ fn pick(engine: &Engine, strategy: &mut dyn Strategy, threads: &[ThreadId]) -> T
     threads.get(option as usize).copied().unwrap_or(threads[0])
 }
 
-fn record(engine: &Engine, &Step { thread, ref event }: &Step, preempts: bool) {
-    let site = event.site;
-    let (ordinal, range) = match event.kind.access() {
-        // Others are to words of the engine's own.
-        Some(_) if site.is_some() => (Some(engine.fibers.borrow()[thread.index()].accesses.get()), event.range),
-        _ => (None, None),
-    };
-    engine.recorder.borrow_mut().push(Recorded { thread, kind: event.kind, site, ordinal, range, preempts });
-}
-
 /// What the execution does next depends on this, on memory, and on the strategy alone.
 fn state(engine: &Engine, digest: &mut Digest) {
     engine.model.borrow().digest(digest);
@@ -303,7 +288,8 @@ fn livelock(engine: &Engine, first: u64, threads: &ThreadSet) -> Failed {
     let recorder = engine.recorder.borrow();
     let round = recorder.steps.get(usize::try_from(first).unwrap_or(0)..).unwrap_or_default();
     // Wherever in the round it was found out: the same failure.
-    let place = |thread: ThreadId| round.iter().filter(|step| step.thread == thread).filter_map(|step| step.site).min();
+    let steps = || round.iter().map(|recorded| recorded.step);
+    let place = |thread: ThreadId| steps().filter(|step| step.thread == thread).filter_map(|step| step.event.site).min();
     let at = |thread: ThreadId| place(thread).map_or_else(String::new, |site| alloc::format!(" at {site}"));
     let message = if threads.len() == 1 {
         "a thread tries for ever, and nobody else can go on"
@@ -315,12 +301,11 @@ fn livelock(engine: &Engine, first: u64, threads: &ThreadSet) -> Failed {
 }
 
 /// The place is where most steps were: the same failure, wherever the execution was cut.
-fn step_limit(engine: &Engine, limit: u64) -> Failed {
-    let recorder = engine.recorder.borrow();
+fn step_limit(steps: &[Recorded], limit: u64) -> Failed {
     let mut places: BTreeMap<(SiteKey, ThreadId), u64> = BTreeMap::new();
-    for step in &recorder.steps {
-        if let Some(site) = step.site {
-            *places.entry((site, step.thread)).or_default() += 1;
+    for Recorded { step: Step { thread, event }, .. } in steps {
+        if let Some(site) = event.site {
+            *places.entry((site, *thread)).or_default() += 1;
         }
     }
     let place = places.iter().max_by_key(|(_, steps)| **steps).map(|(place, _)| *place);

@@ -59,6 +59,7 @@ fn explore_part(engine: &Engine, setup: &Setup, begun: InUse) -> bool {
     let mut endings = Endings::default();
     let mut interleaved = BTreeSet::new();
     *engine.races.borrow_mut() = setup.races.then(Races::default);
+    engine.looks_for_races.set(setup.races);
     engine.tells_all.set(setup.reads_from);
     engine.model.borrow_mut().spurious = if setup.spurious { Spurious::Possible } else { Spurious::Never };
     engine.shadow.borrow_mut().share(&setup.shared);

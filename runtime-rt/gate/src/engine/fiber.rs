@@ -207,6 +207,8 @@ pub(crate) struct Engine {
     pub(crate) recorder: RefCell<Recorder>,
     /// Who is ordered before whom, when data races are looked for.
     pub(crate) races: RefCell<Option<Races>>,
+    /// Whether they are: asked at each access.
+    pub(crate) looks_for_races: Cell<bool>,
     /// The data races of the current execution.
     pub(crate) found_races: RefCell<Vec<Race>>,
     /// What the execution has freed.
@@ -282,6 +284,7 @@ impl Engine {
             shadow: RefCell::default(),
             recorder: RefCell::default(),
             races: RefCell::default(),
+            looks_for_races: Cell::new(false),
             found_races: RefCell::default(),
             lifetimes: Lifetimes::default(),
             printed: Printed::default(),
@@ -413,7 +416,9 @@ impl Engine {
     /// A step was performed, which may order threads.
     #[inline]
     pub(crate) fn note_step(&self, thread: ThreadId, event: &Event) {
-        if let Some(races) = self.races.borrow_mut().as_mut() {
+        if self.looks_for_races.get()
+            && let Some(races) = self.races.borrow_mut().as_mut()
+        {
             races.perform(thread, event);
         }
     }
@@ -444,7 +449,9 @@ impl Engine {
     /// In a fiber: an access is about to happen.
     #[inline]
     pub(crate) fn note_access(&self, party: Party, range: Range) {
-        if let Some(race) = self.races.borrow_mut().as_mut().and_then(|races| races.access(party, range)) {
+        if self.looks_for_races.get()
+            && let Some(race) = self.races.borrow_mut().as_mut().and_then(|races| races.access(party, range))
+        {
             self.found_races.borrow_mut().push(race);
         }
     }

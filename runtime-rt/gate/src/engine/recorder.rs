@@ -5,19 +5,24 @@
 use alloc::vec::Vec;
 
 use explorer::minimize::Traced;
+use explorer::strategy::Step;
 use explorer::target::found::TakenStep;
-use model::event::{EventKind, Range};
-use model::ids::{SiteKey, ThreadId};
+use model::ids::ThreadId;
 
 /// A step as it is kept for a schedule.
 #[derive(Clone, Copy)]
 pub(crate) struct Recorded {
-    pub(super) thread: ThreadId,
-    pub(super) kind: EventKind,
-    pub(super) site: Option<SiteKey>,
-    pub(super) ordinal: Option<u64>,
-    pub(super) range: Option<Range>,
+    pub(super) step: Step,
+    /// How many accesses the thread had come to.
+    pub(super) accesses: u64,
     pub(super) preempts: bool,
+}
+
+impl Recorded {
+    /// Whether it is an access of the code's. Others are to words of the engine's own.
+    fn is_of_code(&self) -> bool {
+        self.step.event.kind.access().is_some() && self.step.event.site.is_some()
+    }
 }
 
 /// What is kept of an execution.
@@ -66,7 +71,7 @@ impl Recorder {
     }
 
     pub(super) fn push(&mut self, step: Recorded) {
-        if let Some(points) = self.points.as_mut().and_then(|points| points.get_mut(step.thread.index())) {
+        if let Some(points) = self.points.as_mut().and_then(|points| points.get_mut(step.step.thread.index())) {
             points.taken += 1;
         }
         self.steps.push(step);
@@ -75,15 +80,19 @@ impl Recorder {
     /// The steps in the form of a schedule.
     pub(crate) fn taken(&self) -> Vec<TakenStep> {
         let picks = |at| self.picks.iter().filter(|(step, _)| *step == at).map(|&(_, option)| option).collect();
-        let step = |(at, step): (usize, &Recorded)| TakenStep {
-            thread: step.thread,
-            kind: step.kind.code(),
-            site: step.site,
-            ordinal: step.ordinal,
-            range: step.range,
-            picks: picks(at),
+        let taken = |(at, recorded): (usize, &Recorded)| {
+            let Step { thread, event } = recorded.step;
+            let of_code = recorded.is_of_code();
+            TakenStep {
+                thread,
+                kind: event.kind.code(),
+                site: event.site,
+                ordinal: of_code.then_some(recorded.accesses),
+                range: event.range.filter(|_| of_code),
+                picks: picks(at),
+            }
         };
-        self.steps.iter().enumerate().map(step).collect()
+        self.steps.iter().enumerate().map(taken).collect()
     }
 
     /// The steps as the minimizer wants them.

@@ -8,12 +8,10 @@
 //! on as others do, and the strategy sees what is different. Only with memory put back (`restore`): another process may die on the way.
 
 use explorer::strategy::{Step, Strategy};
-use explorer::threads::ThreadSet;
 use model::ids::ThreadId;
 
 use super::execution::{Ended, go_on};
 use super::fiber::Engine;
-use super::recorder::Recorded;
 
 /// Takes as many steps as can be taken again; who took the last one, or how the execution ended.
 pub(super) fn steps(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) -> Result<Option<ThreadId>, Ended> {
@@ -23,7 +21,7 @@ pub(super) fn steps(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) ->
     let mut taken = 0;
     let mut last = Ok(None);
     while taken < most {
-        let before = engine.recorder.borrow().steps[taken];
+        let before = engine.recorder.borrow().steps[taken].step;
         let Some(result) = step(engine, strategy, &before) else { break };
         taken += 1;
         last = result.map(Some);
@@ -38,16 +36,16 @@ pub(super) fn steps(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) ->
 
 /// Takes a step as before; `None` if that is not possible.
 #[inline]
-fn step(engine: &Engine, strategy: &mut dyn Strategy, before: &Recorded) -> Option<Result<ThreadId, Ended>> {
+fn step(engine: &Engine, strategy: &mut dyn Strategy, before: &Step) -> Option<Result<ThreadId, Ended>> {
     let thread = before.thread;
     let (step, result) = {
         let mut model = engine.model.borrow_mut();
         if engine.rounds.is_watching() || model.holds.has_news() {
             return None;
         }
-        let event = model.ready(thread).filter(|event| event.kind == before.kind && event.site == before.site)?;
+        let event = model.ready(thread).filter(|event| event.kind == before.event.kind && event.site == before.event.site)?;
         // Steps with a choice are not taken again.
         (Step { thread, event }, model.perform(thread, &event, &mut |_| 0))
     };
-    Some(go_on(engine, strategy, &step, result, &ThreadSet::EMPTY))
+    Some(go_on(engine, strategy, &step, result))
 }

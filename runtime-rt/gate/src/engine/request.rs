@@ -4,14 +4,17 @@
 
 use super::circle;
 use super::control;
-use super::fiber::{Engine, Stop};
+use super::fiber::{Engine, Fiber, Stop};
 use super::habits::Habit;
 use super::interrupts;
 use super::lifetime;
 use crate::gate::ask::{Ask, Request};
+use crate::gate::model::Model;
 use crate::gate::thread::Hope;
 use crate::interpose::once;
+use explorer::races::Party;
 use explorer::target::page::Note;
+use model::event::Range;
 use model::ids::{SiteKey, ThreadId};
 
 impl Engine {
@@ -61,6 +64,30 @@ impl Engine {
         reply
     }
 
+    /// As `request`, of an access, which is what is asked for most: nobody waits for it, and it names no object.
+    #[inline]
+    pub(crate) fn request_access(&self, fiber: &Fiber, range: Range, party: Party) {
+        let Party { thread: me, site, rw, atomic } = party;
+        if self.habits.has(Habit::Interrupts) || !fiber.once.borrow().is_empty() {
+            self.request(me, Request { ask: Ask::Access { range, rw, atomic }, site: Some(site) });
+            return;
+        }
+        let circle = fiber.circle.borrow_mut().take();
+        {
+            let mut model = self.model.borrow_mut();
+            let event = model.publish_access(me, range, rw, atomic, Some(site));
+            if let Some(hope) = circle {
+                self.goes_in_circle(&mut model, me, hope);
+            } else if model.is_last() && !self.tells_all.get() {
+                model.perform(me, &event, &mut |_| 0);
+                self.note_step(me, &event);
+                return;
+            }
+        }
+        self.leave(Stop::Point);
+        self.show_to_debugger();
+    }
+
     /// In a fiber: asks for what it has said that it wants.
     #[inline(never)]
     fn ask(&self, me: ThreadId) -> i32 {
@@ -72,10 +99,7 @@ impl Engine {
             let mut model = self.model.borrow_mut();
             model.publish(me);
             if let Some(hope) = circle {
-                model.goes_in_circle(me, hope);
-                if hope == Hope::Luck {
-                    control::note(Note::Luck);
-                }
+                self.goes_in_circle(&mut model, me, hope);
             }
             let alone = model.is_last() && circle.is_none() && !self.tells_all.get();
             if alone && may_be_silent(&model.threads[me.index()].request.ask) && model.enabled().contains(me) {
@@ -89,10 +113,23 @@ impl Engine {
             self.go_on(ran);
         }
         let reply = self.leave(Stop::Point);
+        self.show_to_debugger();
+        reply
+    }
+
+    #[inline]
+    fn show_to_debugger(&self) {
         if self.stop_at.get().is_some() {
             super::debugger::stop_if_there(self);
         }
-        reply
+    }
+
+    #[cold]
+    fn goes_in_circle(&self, model: &mut Model, me: ThreadId, hope: Hope) {
+        model.goes_in_circle(me, hope);
+        if hope == Hope::Luck {
+            control::note(Note::Luck);
+        }
     }
 }
 

@@ -171,11 +171,30 @@ impl Rounds {
         self.looks.set(self.looks.get() + 1);
     }
 
-    /// A step was taken. `enabled` are those who could have taken it.
+    /// A step is about to be taken: these could take it.
     #[inline]
-    pub(crate) fn step(&self, taken: &Taken<'_>, enabled: &ThreadSet) {
+    pub(crate) fn offer(&self, enabled: &ThreadSet) {
+        if self.looks_at_states() {
+            let (number, mut last) = (self.steps.get() + 1, self.last.borrow_mut());
+            for thread in enabled.iter() {
+                last[thread.index() % MAX_THREADS].enabled = number;
+            }
+        }
+    }
+
+    /// The step that was offered last was taken.
+    #[inline]
+    pub(crate) fn step(&self, taken: &Taken<'_>) {
         let number = self.steps.get() + 1;
         self.steps.set(number);
+        let is_plain = matches!(taken.step.event.kind, EventKind::Access { .. } | EventKind::Lock | EventKind::Unlock);
+        if !is_plain || number == MANY_STEPS || self.watch.get() != Watch::Signs {
+            self.look_at(taken, number);
+        }
+    }
+
+    #[inline(never)]
+    fn look_at(&self, taken: &Taken<'_>, number: u64) {
         let watched = self.watch.get();
         if watched != Watch::States && is_sign(taken) {
             self.signs.set(self.signs.get() + 1);
@@ -193,11 +212,7 @@ impl Rounds {
             }
             Watch::Steps => {}
             Watch::Suspect | Watch::States => {
-                let mut last = self.last.borrow_mut();
-                for thread in enabled.iter() {
-                    last[thread.index() % MAX_THREADS].enabled = number;
-                }
-                last[taken.step.thread.index() % MAX_THREADS].taken = number;
+                self.last.borrow_mut()[taken.step.thread.index() % MAX_THREADS].taken = number;
             }
         }
         self.follow_memory(taken);
@@ -324,7 +339,8 @@ mod tests {
         rounds.begin();
         let event = Event { kind: EventKind::Yield, range: None, object: None, site: None };
         steps.iter().find_map(|&(thread, enabled, state)| {
-            rounds.step(&Taken { step: &Step { thread, event }, result: 0, before: None }, &enabled.iter().copied().collect());
+            rounds.offer(&enabled.iter().copied().collect());
+            rounds.step(&Taken { step: &Step { thread, event }, result: 0, before: None });
             if rounds.looks_at_states() { rounds.come_round(|digest| state.hash(digest)) } else { None }
         })
     }
@@ -347,7 +363,8 @@ mod tests {
             (0..2 * MANY_STEPS).find(|&step| {
                 let (thread, enabled) = (if step % 2 == 0 { A } else { B }, [A, B].into_iter().collect());
                 let event = Event { kind: EventKind::Access { rw: Rw::Read, atomic: true }, range: None, object: None, site: None };
-                rounds.step(&Taken { step: &Step { thread, event }, result: 0, before: None }, &enabled);
+                rounds.offer(&enabled);
+                rounds.step(&Taken { step: &Step { thread, event }, result: 0, before: None });
                 rounds.looks_at_states() && rounds.come_round(|digest| state(step).hash(digest)).is_some()
             })
         };
@@ -366,14 +383,9 @@ mod tests {
         let kind = EventKind::Access { rw: Rw::Write, atomic: true };
         let write = |new: u64| {
             let before = Some(value.replace(new));
-            rounds.step(
-                &Taken {
-                    step: &Step { thread: A, event: Event { kind, range: Some(range), object: None, site: None } },
-                    result: 0,
-                    before,
-                },
-                &ThreadSet::one(A),
-            );
+            let event = Event { kind, range: Some(range), object: None, site: None };
+            rounds.offer(&ThreadSet::one(A));
+            rounds.step(&Taken { step: &Step { thread: A, event }, result: 0, before });
             rounds.come_round(|_| {}).is_some()
         };
         assert_eq!([write(1), write(0), write(2), write(1), write(0)], [false, false, false, true, true]);

@@ -44,6 +44,8 @@ pub(crate) struct Holds {
     dropped: Vec<u64>,
     /// Holds that ended early and were not asked for yet.
     lost: Vec<Lost>,
+    /// Whether any hold was taken, strengthened, weakened or ended since this was last reset.
+    pub(super) changed: bool,
 }
 
 impl Holds {
@@ -99,7 +101,9 @@ impl Holds {
             }
             !ends
         });
-        self.dropped.len() != before
+        let any = self.dropped.len() != before;
+        self.changed |= any;
+        any
     }
 
     /// How strongly the thread holds the lock, by all of its frames.
@@ -127,6 +131,7 @@ impl Holds {
 
     /// Takes the lock, or strengthens the frame's hold of it, when `can_acquire`.
     pub(crate) fn acquire(&mut self, new: Hold) {
+        self.changed = true;
         let same = |hold: &&mut Hold| hold.lock == new.lock && hold.thread == new.thread && hold.frame == new.frame;
         match self.holds.iter_mut().find(same) {
             Some(hold) => {
@@ -148,6 +153,7 @@ impl Holds {
         match self.holds.iter_mut().find(same) {
             Some(hold) if hold.mode > to => {
                 hold.mode = to;
+                self.changed = true;
                 self.dropped.push(lock);
                 true
             }

@@ -12,7 +12,8 @@ use core::hash::{Hash, Hasher};
 use explorer::threads::ThreadSet;
 use model::cause::Cause;
 use model::event::{Event, EventKind, Range};
-use model::ids::{ObjectId, ThreadId};
+use model::ids::{ObjectId, SiteKey, ThreadId};
+use model::pair::Rw;
 
 use super::ask::{Ask, Nanoseconds, Request, Until};
 use super::injected::Holds;
@@ -42,10 +43,16 @@ pub(crate) struct Model {
     pub(crate) threads: Vec<Thread>,
     /// By `ThreadId`: what each living thread is about to do.
     pub(crate) pending: Vec<Option<Event>>,
-    /// Living threads that can go on whatever others do, and whose pending event stays as it is.
-    pub(super) steady: ThreadSet,
-    /// The other living threads.
+    /// Living threads that can go on: exact for those that can whatever others do, and for all others when waits were looked at.
+    pub(super) ready: ThreadSet,
+    /// The one thread that is to go on of those, if others must not.
+    pub(super) alone: Option<ThreadSet>,
+    /// Living threads that may have to wait for others, or whose pending event depends on what others do.
     pub(super) dependent: ThreadSet,
+    /// Whether something was done, to other things than objects and injected locks, that waits may be for.
+    pub(super) changed: bool,
+    /// Whether one of these threads waits for what changes unseen: memory, time, the kernel.
+    pub(super) watched: bool,
     /// Synchronization objects.
     pub(crate) objects: Objects,
     /// Injected locks.
@@ -88,8 +95,10 @@ impl Model {
         self.open_to_outside = false;
         self.leaps = 0;
         self.revoked = 0;
-        self.steady = ThreadSet::EMPTY;
+        self.ready = ThreadSet::EMPTY;
+        self.alone = None;
         self.dependent = ThreadSet::EMPTY;
+        (self.changed, self.watched) = (true, false);
         self.create();
     }
 
@@ -119,7 +128,7 @@ impl Model {
             joined: false,
         });
         self.pending.push(Some(event(EventKind::Start, None, None)));
-        self.steady.insert(thread);
+        self.ready.insert(thread);
         self.living += 1;
         thread
     }
@@ -129,6 +138,7 @@ impl Model {
         self.threads[thread.index()].life = Life::Alive;
         (self.living, self.unjoined) = (1, 0);
         self.exiting = Some(thread);
+        self.changed = true;
     }
 
     /// How many threads there are, with those that others than this one are about to create.
@@ -169,6 +179,7 @@ impl Model {
     /// When nobody is enabled: what comes from outside may free threads, up to the next step.
     pub(crate) fn open_to_outside(&mut self) {
         self.open_to_outside = true;
+        self.changed = true;
     }
 
     /// Whether only one thread lives: nothing it does can be seen by another.
@@ -206,8 +217,9 @@ impl Model {
             self.revoked += u64::from(self.holds.give_up(thread, Cause::Spinning));
             self.threads[thread.index()].spinning_at = Some(self.changes_by_others(thread));
             self.threads[thread.index()].hope = hope;
-            self.steady.remove(thread);
+            self.ready.remove(thread);
             self.dependent.insert(thread);
+            self.changed = true;
         }
     }
 
@@ -220,6 +232,7 @@ impl Model {
         for thread in self.threads.iter_mut().filter(|thread| thread.life == Life::Alive && thread.hope >= least) {
             any |= thread.spinning_at.take().is_some();
         }
+        self.changed |= any;
         if any && self.leaps < LONGEST {
             self.advance(Nanoseconds(1000 << self.leaps));
             self.leaps += 1;
@@ -248,6 +261,7 @@ impl Model {
         for thread in &mut self.threads {
             any |= thread.life == Life::Alive && thread.timed_out_at.take().is_some();
         }
+        self.changed |= any;
         any
     }
 
@@ -374,17 +388,24 @@ impl Model {
         self.exiting.hash(digest);
     }
 
+    /// A thread asks for an access: what is most frequent, and needs nothing of what follows.
+    #[inline]
+    pub(crate) fn publish_access(&mut self, thread: ThreadId, range: Range, rw: Rw, atomic: bool, site: Option<SiteKey>) -> Event {
+        let entry = &mut self.threads[thread.index()];
+        entry.request = Request { ask: Ask::Access { range, rw, atomic }, site };
+        (entry.object, entry.mutex) = (None, None);
+        let event = Event { kind: EventKind::Access { rw, atomic }, range: Some(range), object: None, site };
+        self.pending[thread.index()] = Some(event);
+        self.ready.insert(thread);
+        self.dependent.remove(thread);
+        event
+    }
+
     /// A thread asks for what its entry says by now.
     pub(crate) fn publish(&mut self, thread: ThreadId) {
         let Request { ask, site } = &self.threads[thread.index()].request;
-        // The most frequent ones first; none of them holds or names an object.
         if let &Ask::Access { range, rw, atomic } = ask {
-            let event = Event { kind: EventKind::Access { rw, atomic }, range: Some(range), object: None, site: *site };
-            self.pending[thread.index()] = Some(event);
-            let entry = &mut self.threads[thread.index()];
-            (entry.object, entry.mutex) = (None, None);
-            self.steady.insert(thread);
-            self.dependent.remove(thread);
+            self.publish_access(thread, range, rw, atomic, *site);
             return;
         }
         let objects = &mut self.objects;
@@ -396,7 +417,7 @@ impl Model {
             | Ask::ReadLock { lock, kind, .. }
             | Ask::TryReadLock { lock, kind } => {
                 let id = objects.at(lock, free(kind));
-                objects.lock(id).set_kind(kind);
+                objects.set_kind(id, kind);
                 (Some(id), None)
             }
             Ask::WriteArrive { lock } => (Some(objects.at(lock, free(LockKind::WriterFirst))), None),
@@ -424,10 +445,14 @@ impl Model {
         let entry = &mut self.threads[thread.index()];
         entry.object = object;
         entry.mutex = mutex;
-        let (now, before) =
-            if entry.request.ask.is_steady() { (&mut self.steady, &mut self.dependent) } else { (&mut self.dependent, &mut self.steady) };
-        now.insert(thread);
-        before.remove(thread);
+        if entry.request.ask.is_steady() {
+            self.ready.insert(thread);
+            self.dependent.remove(thread);
+        } else {
+            self.ready.remove(thread);
+            self.dependent.insert(thread);
+            self.changed = true;
+        }
         if matches!(entry.request.ask, Ask::WaitRelease { .. } | Ask::BarrierArrive { .. } | Ask::FutexWait { .. }) {
             entry.woken = false;
         }

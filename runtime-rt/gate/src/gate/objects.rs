@@ -37,6 +37,8 @@ pub(crate) struct Object {
 pub(crate) struct Objects {
     list: Vec<Object>,
     index: AddressMap,
+    /// Whether one may have been changed that threads wait for, since this was last reset.
+    pub(super) changed: bool,
 }
 
 impl Objects {
@@ -66,7 +68,21 @@ impl Objects {
     pub(crate) fn replace(&mut self, range: Range, state: State) -> ObjectId {
         let id = self.at(range, || State::Semaphore(0));
         self.list[id.index()].state = state;
+        self.changed = true;
         id
+    }
+
+    /// What kind of lock it is, as whoever uses it says: who can go on does not depend on that.
+    pub(crate) fn set_kind(&mut self, id: ObjectId, kind: LockKind) {
+        match &mut self.list[id.index()].state {
+            State::Lock(lock) => lock.set_kind(kind),
+            _ => self.lock(id).set_kind(kind),
+        }
+    }
+
+    fn change(&mut self, id: ObjectId) -> &mut State {
+        self.changed = true;
+        &mut self.list[id.index()].state
     }
 
     /// The object with this id.
@@ -92,7 +108,7 @@ impl Objects {
 
     /// The lock with this id. An object that was used as something else before becomes a lock: its memory was used again.
     pub(crate) fn lock(&mut self, id: ObjectId) -> &mut Lock {
-        let state = &mut self.list[id.index()].state;
+        let state = self.change(id);
         if !matches!(state, State::Lock(_)) {
             *state = State::Lock(Lock::new(LockKind::NORMAL));
         }
@@ -102,7 +118,7 @@ impl Objects {
 
     /// The condition with this id, likewise.
     pub(crate) fn condition(&mut self, id: ObjectId) -> &mut Condition {
-        let state = &mut self.list[id.index()].state;
+        let state = self.change(id);
         if !matches!(state, State::Condition(_)) {
             *state = State::Condition(Condition::default());
         }
@@ -112,7 +128,7 @@ impl Objects {
 
     /// The semaphore with this id, likewise.
     pub(crate) fn semaphore(&mut self, id: ObjectId) -> &mut u32 {
-        let state = &mut self.list[id.index()].state;
+        let state = self.change(id);
         if !matches!(state, State::Semaphore(_)) {
             *state = State::Semaphore(0);
         }
@@ -122,7 +138,7 @@ impl Objects {
 
     /// The barrier with this id, likewise.
     pub(crate) fn barrier(&mut self, id: ObjectId) -> &mut Barrier {
-        let state = &mut self.list[id.index()].state;
+        let state = self.change(id);
         if !matches!(state, State::Barrier(_)) {
             *state = State::Barrier(Barrier { size: 1, arrived: Vec::new() });
         }
@@ -132,7 +148,7 @@ impl Objects {
 
     /// The `once` with this id, likewise.
     pub(crate) fn once(&mut self, id: ObjectId) -> &mut Once {
-        let state = &mut self.list[id.index()].state;
+        let state = self.change(id);
         if !matches!(state, State::Once(_)) {
             *state = State::Once(Once::New);
         }

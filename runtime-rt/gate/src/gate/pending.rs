@@ -21,29 +21,82 @@ const INJECTED_BYTES: u32 = 64;
 impl Model {
     /// Brings waits up to date and says who is enabled.
     pub(crate) fn enabled(&mut self) -> ThreadSet {
-        let mut enabled = ThreadSet::EMPTY;
-        self.find_enabled(&mut enabled);
-        enabled
+        self.find_enabled();
+        *self.found_enabled()
     }
 
-    /// The same in memory of the caller's, for each step: the processor waits where small writes are read back as large ones.
-    pub(crate) fn find_enabled(&mut self, enabled: &mut ThreadSet) {
+    /// Who can go on, as [`Model::find_enabled`] has last found it.
+    #[inline]
+    pub(crate) fn found_enabled(&self) -> &ThreadSet {
+        match &self.alone {
+            Some(alone) => alone,
+            None => &self.ready,
+        }
+    }
+
+    /// Brings waits up to date and finds out who is enabled: at each step, so what cannot have changed is not looked at.
+    #[inline]
+    pub(crate) fn find_enabled(&mut self) {
+        if self.is_stale() {
+            self.look_at_waits();
+        }
+        debug_assert!(self.is_right(), "what others do has changed who can go on, and nobody said so");
+    }
+
+    /// Whether waits are to be looked at: something was done to what they wait for, or one of them waits for what changes without that.
+    #[inline]
+    fn is_stale(&self) -> bool {
+        self.changed | self.watched | self.objects.changed | self.holds.changed | self.exiting.is_some()
+    }
+
+    fn look_at_waits(&mut self) {
+        (self.changed, self.objects.changed, self.holds.changed) = (false, false, false);
+        self.watched = false;
         for part in 0..ThreadSet::PARTS {
-            enabled.set_part(part, &self.steady);
             for thread in self.dependent.part(part) {
-                if self.is_flexible(&self.threads[thread.index()]) {
-                    self.pending[thread.index()] = Some(self.event_of(thread));
-                }
-                if self.is_enabled(thread) {
-                    enabled.insert(thread);
+                let can_go_on = self.plain_wait(thread).unwrap_or_else(|| {
+                    self.watched |= self.is_watched(&self.threads[thread.index()]);
+                    if self.is_flexible(&self.threads[thread.index()]) {
+                        self.pending[thread.index()] = Some(self.event_of(thread));
+                    }
+                    self.is_enabled(thread)
+                });
+                if can_go_on {
+                    self.ready.insert(thread);
+                } else {
+                    self.ready.remove(thread);
                 }
             }
         }
-        if let Some(thread) = self.exiting
-            && enabled.contains(thread)
-        {
-            *enabled = ThreadSet::one(thread);
+        self.alone = self.exiting.filter(|&thread| self.ready.contains(thread)).map(ThreadSet::one);
+    }
+
+    /// Of the most frequent waits, which nothing can end but what is waited for: whether that is there.
+    #[inline]
+    fn plain_wait(&self, thread: ThreadId) -> Option<bool> {
+        let entry = &self.threads[thread.index()];
+        if entry.signals != 0 || entry.cancelled || entry.spinning_at.is_some() {
+            return None;
         }
+        match entry.request.ask {
+            Ask::Join { child } => Some(self.threads.get(child.index())?.life == Life::Ended),
+            Ask::Lock { until: Until::Forever, .. } => match &self.objects.get(entry.object?).state {
+                State::Lock(lock) => Some(lock.can_lock(thread)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether looking at all waits finds what is known.
+    fn is_right(&self) -> bool {
+        let living = || (0..self.threads.len()).map(ThreadId::new).filter(|thread| self.threads[thread.index()].life == Life::Alive);
+        let is_as_pending = |thread: ThreadId| {
+            !self.is_flexible(&self.threads[thread.index()]) || self.pending[thread.index()] == Some(self.event_of(thread))
+        };
+        let can_go_on = |&thread: &ThreadId| !self.dependent.contains(thread) || self.is_enabled(thread);
+        living().filter(|&thread| self.dependent.contains(thread)).all(is_as_pending)
+            && living().filter(can_go_on).collect::<ThreadSet>() == self.ready
     }
 
     /// What one thread is about to do, if it can do that now.
@@ -51,16 +104,13 @@ impl Model {
         if self.exiting.is_some_and(|exiting| exiting != thread) {
             return None;
         }
-        let is_steady = self.steady.contains(thread);
-        if !is_steady {
-            if !self.dependent.contains(thread) {
-                return None;
-            }
-            if self.is_flexible(&self.threads[thread.index()]) {
-                self.pending[thread.index()] = Some(self.event_of(thread));
-            }
+        if !self.dependent.contains(thread) {
+            return self.pending.get(thread.index()).copied().flatten();
         }
-        self.pending[thread.index()].filter(|_| is_steady || self.is_enabled(thread))
+        if self.is_flexible(&self.threads[thread.index()]) {
+            self.pending[thread.index()] = Some(self.event_of(thread));
+        }
+        self.pending[thread.index()].filter(|_| self.is_enabled(thread))
     }
 
     /// What the thread's request is as an event, as things are now.
@@ -209,6 +259,24 @@ impl Model {
             Readiness::Outside(_) if !self.open_to_outside => false,
             _ => ready.holds(),
         }
+    }
+
+    /// Whether what the thread waits for changes without anything being done to it, or what it is about to do does.
+    fn is_watched(&self, thread: &Thread) -> bool {
+        let waits_for_objects = match thread.request.ask {
+            Ask::Lock { until, .. } | Ask::ReadLock { until, .. } | Ask::SemWait { until, .. } | Ask::FutexReturn { until, .. } => {
+                until == Until::Forever
+            }
+            Ask::Waiting { until, .. } => until == Until::Forever && self.spurious == Spurious::Never,
+            Ask::Create { .. }
+            | Ask::Join { .. }
+            | Ask::Reacquire { .. }
+            | Ask::BarrierLeave { .. }
+            | Ask::OnceEnter { .. }
+            | Ask::Acquire { .. } => true,
+            _ => false,
+        };
+        !waits_for_objects || thread.spinning_at.is_some()
     }
 
     /// Whether what the thread's request is as an event depends on what others do, or has changed by what they did.

@@ -30,17 +30,24 @@ impl Model {
     }
 
     /// Performs what an enabled thread is about to do ([`Model::event`]); the C library's result.
+    #[inline(always)]
     pub(crate) fn perform(&mut self, thread: ThreadId, event: &Event, pick: &mut dyn FnMut(&Pick<'_>) -> u32) -> i32 {
-        if let EventKind::Interrupted { .. } = event.kind {
-            return INTERRUPTED;
-        }
-        // The most frequent ones first: what they do is done to memory alone.
+        // The most frequent ones first: what they do is done to memory alone, and nothing interrupts them.
         if let Ask::Access { rw, .. } = self.threads[thread.index()].request.ask {
             self.open_to_outside = false;
             if rw.writes() {
                 self.note_change(thread);
             }
             return 0;
+        }
+        self.perform_on_objects(thread, event, pick)
+    }
+
+    #[inline(never)]
+    fn perform_on_objects(&mut self, thread: ThreadId, event: &Event, pick: &mut dyn FnMut(&Pick<'_>) -> u32) -> i32 {
+        self.changed = true;
+        if let EventKind::Interrupted { .. } = event.kind {
+            return INTERRUPTED;
         }
         let Thread { request, object, mutex, .. } = self.threads[thread.index()];
         let mut in_vain = false;
@@ -131,7 +138,7 @@ impl Model {
                 self.holds.end_all(thread);
                 self.threads[thread.index()].life = Life::Ended;
                 self.pending[thread.index()] = None;
-                self.steady.remove(thread);
+                self.ready.remove(thread);
                 self.dependent.remove(thread);
                 self.living -= 1;
                 self.unjoined += 1;
@@ -174,6 +181,7 @@ impl Model {
         result
     }
 
+    #[inline]
     pub(super) fn note_change(&mut self, thread: ThreadId) {
         self.changes += 1;
         self.threads[thread.index()].own_changes += 1;

@@ -174,36 +174,44 @@ impl Shadow {
         let bytes = &mut self.current(slot)[first..first + length];
         let me = u16::try_from(thread.0 + 1).unwrap_or(u16::MAX) & (OTHERS - 1);
         let written = if rw.writes() { WRITTEN } else { 0 };
-        // Mostly there is nothing new to note, and all bytes are alike.
+        // Mostly all bytes are alike, and there is nothing new to note. They are read and written four at a time: the processor waits where
+        // what was written in parts is read as a whole.
         let known = bytes[0];
-        let was_here = known & (OTHERS - 1) == me || known & OTHERS != 0;
-        if was_here && known & written == written && are_all(bytes, known) {
-            return known & SHARED != 0;
+        let (fours, rest) = bytes.as_chunks_mut::<4>();
+        if fours.iter().all(|four| *four == [known; 4]) && rest.iter().all(|byte| *byte == known) {
+            let next = touched(known, me, written);
+            if next != known {
+                fours.fill([next; 4]);
+                rest.fill(next);
+                self.grown |= (next ^ known) & SHARED != 0;
+            }
+            return next & SHARED != 0;
         }
-        let (mut shared, mut grown) = (0, false);
+        let (mut shared, mut grown) = (0, 0);
         for byte in bytes {
-            let owner = *byte & (OTHERS - 1);
-            if owner == 0 {
-                *byte |= me;
-            } else if owner != me {
-                *byte |= OTHERS;
-            }
-            *byte |= written;
-            if *byte & (OTHERS | WRITTEN) == OTHERS | WRITTEN && *byte & SHARED == 0 {
-                *byte |= SHARED;
-                grown = true;
-            }
-            shared |= *byte & SHARED;
+            let next = touched(*byte, me, written);
+            grown |= (next ^ *byte) & SHARED;
+            shared |= next & SHARED;
+            *byte = next;
         }
-        self.grown |= grown;
+        self.grown |= grown != 0;
         shared != 0
     }
 }
 
-/// Whether all of these are equal to one: four at a time, as most accesses are to a few.
-fn are_all(bytes: &[u16], one: u16) -> bool {
-    let (fours, rest) = bytes.as_chunks::<4>();
-    fours.iter().all(|four| *four == [one; 4]) && rest.iter().all(|byte| *byte == one)
+/// What is known of a byte when a thread has touched it too.
+#[inline]
+fn touched(known: u16, me: u16, written: u16) -> u16 {
+    let owner = known & (OTHERS - 1);
+    let by = if owner == 0 {
+        me
+    } else if owner == me {
+        0
+    } else {
+        OTHERS
+    };
+    let next = known | by | written;
+    if next & (OTHERS | WRITTEN) == OTHERS | WRITTEN { next | SHARED } else { next }
 }
 
 fn place(address: u64) -> usize {

@@ -31,18 +31,23 @@ fn access(engine: &Engine, range: Range, kind: u32, site: SiteKey, frame: usize)
     let rw = rw(kind);
     let atomic = kind & KIND_ATOMIC != 0;
     let party = Party { thread: engine.current(), site, rw, atomic };
-    engine.with_current(|fiber| point(engine, fiber, range, party, Ask::Access { range, rw, atomic }, frame));
+    engine.with_current(|fiber| point(engine, fiber, range, party, frame, || engine.request_access(fiber, range, party)));
 }
 
 /// A compare-and-swap, which writes only if it finds what it expects.
 fn compare_and_swap(engine: &Engine, range: Range, expected: u64, site: SiteKey, frame: usize) {
     let party = Party { thread: engine.current(), site, rw: Rw::Update, atomic: true };
-    engine.with_current(|fiber| point(engine, fiber, range, party, Ask::CompareAndSwap { range, expected }, frame));
+    let request = Request { ask: Ask::CompareAndSwap { range, expected }, site: Some(site) };
+    engine.with_current(|fiber| {
+        point(engine, fiber, range, party, frame, || {
+            engine.request(party.thread, request);
+        });
+    });
 }
 
 /// Notes what the current thread is about to do to memory, and asks for it where others may see it.
-#[inline]
-fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, ask: Ask, frame: usize) {
+#[inline(always)]
+fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, frame: usize, ask: impl FnOnce()) {
     let Party { thread: me, site, rw, atomic } = party;
     if engine.hangs.get() {
         signals::end_hanging(engine);
@@ -57,16 +62,20 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, ask: Ask, f
     // Whether a write that others may see changes anything is looked at when it is done; any other one counts as progress.
     let is_word = rw.writes() && range.length <= WORD;
     let in_doubt = is_word && (asks || atomic);
-    if rw.writes() && !in_doubt {
-        fiber.circle.borrow_mut().progress();
-    }
-    circle::pass(engine, fiber, site, frame);
+    let found = {
+        let mut circle = fiber.circle.borrow_mut();
+        if rw.writes() && !in_doubt {
+            circle.progress();
+        }
+        circle::pass(engine, fiber, &mut circle, site, frame);
+        circle.is_found()
+    };
     fiber.last_site.set(Some(site));
     // A thread that goes round in a circle stops here in a replay too, whether or not it ever goes on.
-    let stops = asks || fiber.circle.borrow().is_found();
+    let stops = asks || found;
     if stops {
         circle::stand(engine, fiber, site, frame);
-        engine.request(me, Request { ask, site: Some(site) });
+        ask();
     } else if rw.writes() {
         engine.rounds.disturb();
     }
@@ -166,7 +175,7 @@ extern "C" fn gate_call(site: u64, unseen: u32, _: u64, _: u64, frame: usize) {
         engine.with_current(|fiber| {
             fiber.call_site.set(Some(site));
             fiber.last_site.set(Some(site));
-            circle::pass(engine, fiber, site, frame);
+            circle::pass(engine, fiber, &mut fiber.circle.borrow_mut(), site, frame);
             // The function may be one of ours, which asks without another place.
             circle::stand(engine, fiber, site, frame);
         });

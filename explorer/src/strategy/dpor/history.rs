@@ -3,8 +3,7 @@
 //! Steps are appended as they are chosen and cut off when the search goes back, so that a common beginning of executions
 //! is worked on once. Only the races of appended steps are reported: those of the common beginning were before.
 //!
-//! Objects are keyed by the eight-byte granule in which their storage begins, memory by each granule of an access; ranges
-//! of more than [`WIDE`] granules are looked at one by one. Two steps conflict when `dependence` says so.
+//! Steps that may conflict have a key in common (`keys`); they do when `dependence` says so.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -13,7 +12,8 @@ use model::event::{Event, EventKind, Range};
 use model::ids::ThreadId;
 use model::pair::Mode;
 
-use super::holds::{Change, Holds, Role, wanted};
+use super::holds::{Change, Holds, wanted};
+use super::keys::{Key, each_key, granule, granules, lock_key};
 use crate::dependence::{Footprint, dependent};
 use crate::strategy::path::Turn;
 use crate::threads::ThreadSet;
@@ -101,18 +101,6 @@ pub(super) struct History {
     last: Vec<Option<usize>>,
     scratch: Vec<usize>,
 }
-
-/// What steps meet at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    Granule(u64),
-    Wide,
-    Creation,
-    Outside,
-}
-
-/// The most granules under which an access is kept.
-const WIDE: u64 = 16;
 
 impl History {
     pub(super) fn len(&self) -> usize {
@@ -465,51 +453,11 @@ fn key_address(event: &Event) -> u64 {
     event.range.map_or(0, |range| range.address)
 }
 
-fn lock_key(lock: u64) -> Key {
-    Key::Granule(lock >> 3)
-}
-
-/// The first and the last granule that a range has bytes in.
-fn granules(range: Range) -> (u64, u64) {
-    (range.address >> 3, range.address.saturating_add(u64::from(range.length) - 1) >> 3)
-}
-
-fn granule(range: Range) -> Key {
-    Key::Granule(range.address >> 3)
-}
-
 /// Forgets the last step that met others here.
 fn forget_last(objects: &mut BTreeMap<Key, Object>, key: Key) {
     if let Some(object) = objects.get_mut(&key)
         && let Some(entry) = object.entries.pop()
     {
         object.holds.undo(entry.change);
-    }
-}
-
-/// Goes through all keys under which an event meets others, and as what it names the lock there, if it is one.
-#[inline]
-fn each_key(event: &Event, mut go: impl FnMut(Key, Option<Role>)) {
-    match event.range {
-        Some(range) if event.kind.access().is_some() || matches!(event.kind, EventKind::Create { .. }) => {
-            let (first, last) = granules(range);
-            if last - first >= WIDE {
-                go(Key::Wide, None);
-            } else {
-                (first..=last).for_each(|at| go(Key::Granule(at), None));
-            }
-        }
-        Some(range) => go(granule(range), Some(Role::Object)),
-        None => {}
-    }
-    match event.kind {
-        EventKind::WaitRelease { mutex: range } | EventKind::Interrupted { by: range } => go(granule(range), Some(Role::Mutex)),
-        _ => {}
-    }
-    match event.kind {
-        EventKind::Create { .. } => go(Key::Creation, None),
-        EventKind::External => go(Key::Outside, None),
-        EventKind::Interrupted { .. } if event.range.is_none() => go(Key::Outside, None),
-        _ => {}
     }
 }

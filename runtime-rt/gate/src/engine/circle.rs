@@ -27,6 +27,8 @@ pub(crate) struct Circle {
     others: u64,
     /// Places, in the order of their first pass.
     passed: Vec<Passed>,
+    /// A bit for each of them, which others may have too: most places are new.
+    bits: u64,
     /// The place that was passed last: loops come to the one after it, or the first.
     latest: usize,
     /// Passes while no other thread lived.
@@ -50,6 +52,7 @@ impl Circle {
     #[inline]
     pub(crate) fn progress(&mut self) {
         self.passed.clear();
+        self.bits = 0;
         self.hope = Hope::None;
         self.doubt = None;
     }
@@ -83,14 +86,23 @@ impl Circle {
         self.found
     }
 
+    /// Where a place is among those that were passed.
+    #[inline(never)]
+    fn find(&self, site: SiteKey) -> Option<usize> {
+        let is_it = |at: &usize| self.passed.get(*at).is_some_and(|passed| passed.site == site);
+        let near = [self.latest + 1, self.latest, 0].into_iter().find(is_it);
+        near.or_else(|| self.passed.iter().position(|passed| passed.site == site))
+    }
+
     fn pass(&mut self, site: SiteKey, others: u64, state: impl FnOnce(Option<State>) -> State) {
         if self.others != others {
             self.progress();
             self.others = others;
         }
-        let is_it = |at: &usize| self.passed.get(*at).is_some_and(|passed| passed.site == site);
-        let near = [self.latest + 1, self.latest, 0].into_iter().find(is_it);
-        let Some(at) = near.or_else(|| self.passed.iter().position(|passed| passed.site == site)) else {
+        let bit = 1 << (site.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58);
+        let known = if self.bits & bit == 0 { None } else { self.find(site) };
+        let Some(at) = known else {
+            self.bits |= bit;
             self.latest = self.passed.len();
             self.passed.push(Passed { site, times: 1, last: None });
             return;

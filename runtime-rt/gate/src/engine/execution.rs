@@ -21,7 +21,6 @@ use super::recorder::Recorded;
 use super::rounds::{Digest, Taken};
 use super::{control, early, repeat, timers};
 use crate::gate::compare::word;
-use crate::gate::model::Model;
 use crate::gate::thread::Life;
 use crate::sys::switch::{StackPointer, prepare};
 use crate::sys::unwind;
@@ -90,33 +89,18 @@ fn begin(engine: &Engine) {
 /// be one off, and both that return and the next fiber's first one mispredicted.
 #[inline(always)]
 fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Option<ThreadId>) -> Result<ThreadId, Ended> {
-    let (step, result) = loop {
-        {
-            let mut model = engine.model.borrow_mut();
-            if model.holds.has_news() {
-                early::count(model.holds.take_lost());
-            }
-            model.find_enabled();
-            if !model.found_enabled().is_empty() {
-                break take(engine, &mut model, strategy, limit, current)?;
-            }
+    let mut model = loop {
+        let mut model = engine.model.borrow_mut();
+        if model.holds.has_news() {
+            early::count(model.holds.take_lost());
         }
+        model.find_enabled();
+        if !model.found_enabled().is_empty() {
+            break model;
+        }
+        drop(model);
         free_somebody(engine, strategy)?;
     };
-    strategy.executed(&step);
-    go_on(engine, strategy, &step, result)
-}
-
-/// Has the strategy choose one of those who can go on, performs what that thread is about to do, and writes it down: the step, and the C
-/// library's result.
-#[inline(always)]
-fn take(
-    engine: &Engine,
-    model: &mut Model,
-    strategy: &mut dyn Strategy,
-    limit: u64,
-    current: Option<ThreadId>,
-) -> Result<(Step, i32), Ended> {
     let mut recorder = engine.recorder.borrow_mut();
     let at = recorder.steps.len();
     if at as u64 >= limit {
@@ -139,7 +123,10 @@ fn take(
     });
     let accesses = engine.fibers.borrow()[thread.index()].accesses.get();
     recorder.push(Recorded { step, accesses, preempts });
-    Ok((step, result))
+    drop(recorder);
+    drop(model);
+    strategy.executed(&step);
+    go_on(engine, strategy, &step, result)
 }
 
 /// Lets a thread go on to its next point after its event was performed in the model, with this result.

@@ -75,10 +75,11 @@ impl Engine {
         let circle = fiber.circle.borrow_mut().take();
         {
             let mut model = self.model.borrow_mut();
-            let event = model.publish_access(me, range, rw, atomic, Some(site));
+            model.publish_access(me, range, rw, atomic, Some(site));
             if let Some(hope) = circle {
                 self.goes_in_circle(&mut model, me, hope);
             } else if model.is_last() && !self.tells_all.get() {
+                let event = model.event(me);
                 model.perform(me, &event, &mut |_| 0);
                 self.note_step(me, &event);
                 return;

@@ -390,15 +390,14 @@ impl Model {
 
     /// A thread asks for an access: what is most frequent, and needs nothing of what follows.
     #[inline]
-    pub(crate) fn publish_access(&mut self, thread: ThreadId, range: Range, rw: Rw, atomic: bool, site: Option<SiteKey>) -> Event {
+    pub(crate) fn publish_access(&mut self, thread: ThreadId, range: Range, rw: Rw, atomic: bool, site: Option<SiteKey>) {
         let entry = &mut self.threads[thread.index()];
         entry.request = Request { ask: Ask::Access { range, rw, atomic }, site };
         (entry.object, entry.mutex) = (None, None);
-        let event = Event { kind: EventKind::Access { rw, atomic }, range: Some(range), object: None, site };
-        self.pending[thread.index()] = Some(event);
+        // Made in its place: the processor waits where what was written in parts is moved as a whole.
+        self.pending[thread.index()] = Some(Event { kind: EventKind::Access { rw, atomic }, range: Some(range), object: None, site });
         self.ready.insert(thread);
         self.dependent.remove(thread);
-        event
     }
 
     /// A thread asks for what its entry says by now.
@@ -461,13 +460,14 @@ impl Model {
             Ask::Lock { until: Until::Forever, .. } if entry.signals == 0 && !entry.cancelled => Some(EventKind::Lock),
             _ => None,
         };
-        let event = match (kind, object) {
+        let site = entry.request.site;
+        match (kind, object) {
             (Some(kind), Some(id)) => {
-                Event { kind, range: Some(self.objects.get(id).range), object, site: self.threads[thread.index()].request.site }
+                let range = Some(self.objects.get(id).range);
+                self.pending[thread.index()] = Some(Event { kind, range, object, site });
             }
-            _ => self.event_of(thread),
-        };
-        self.pending[thread.index()] = Some(event);
+            _ => self.pending[thread.index()] = Some(self.event_of(thread)),
+        }
         // Without injected locks there is nothing to ask.
         if self.holds.is_any()
             && let Some(why) = self.gives_up(thread)

@@ -115,7 +115,8 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
     };
     let preempts = point.preempts(thread);
     engine.rounds.offer(point.enabled);
-    let step = Step { thread, event: model.event(thread) };
+    let Some(event) = point.event(thread) else { control::broken("a thread is enabled that is about to do nothing") };
+    let step = Step { thread, event: *event };
     let result = model.perform(thread, &step.event, &mut |pick| {
         let option = strategy.pick(pick);
         recorder.pick(at, option);

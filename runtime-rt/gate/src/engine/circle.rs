@@ -1,6 +1,6 @@
 //! Spin loops: a thread that comes back to a place with nothing changed goes round in a circle.
 //!
-//! *Nothing changed* is meant exactly: no other thread has changed anything, the thread itself has written nothing that a
+//! *Nothing changed* is meant exactly: no other thread has changed anything, the thread itself has written nothing off its stack that a
 //! hook sees (to memory that others see, nothing else than what was there, as who tries to set a flag that is set), and its stack and the registers that calls preserve are the same, byte for byte. Then its future is the same
 //! too, until another thread changes something; so until then it is not enabled, and no schedule is lost. A loop that
 //! counts its turns is no circle.
@@ -8,7 +8,7 @@
 //! To keep straight code fast, a place is only counted at the first pass; the state is taken at the second and compared
 //! from the third on, the newest frame first; of many passes only some are looked at. A thread that is alone is not looked
 //! at until it has gone on for long, or for a while where each of its steps counts, as others have ended and were not joined. Not handled here: a circle that holds a lock of the program at every
-//! hook, and threads that go round together (`rounds`).
+//! hook, threads that go round together (`rounds`), and circles on stacks that the program made (`makecontext`).
 
 use alloc::vec::Vec;
 
@@ -168,6 +168,10 @@ pub(crate) fn pass(engine: &Engine, fiber: &Fiber, circle: &mut Circle, site: Si
         (model.is_alone().then_some(most), model.changes_by_others(me))
     };
     circle.settle();
+    if !fiber.has(frame) {
+        circle.progress();
+        return;
+    }
     if alone.is_some_and(|most| circle.alone < most) {
         circle.alone += 1;
         return;
@@ -180,8 +184,13 @@ pub(crate) fn pass(engine: &Engine, fiber: &Fiber, circle: &mut Circle, site: Si
 /// In a fiber: others may go on while it stands at this place, so `rounds` wants to know its state. To take it at every access would cost more than all else.
 #[inline]
 pub(crate) fn stand(engine: &Engine, fiber: &Fiber, site: SiteKey, frame: usize) {
-    if engine.rounds.looks_at_states() {
+    if !engine.rounds.looks_at_states() {
+        return;
+    }
+    if fiber.has(frame) {
         fiber.stood.set(hash(frame, fiber.base) ^ site.0);
+    } else {
+        fiber.leave_place();
     }
 }
 
@@ -204,9 +213,13 @@ fn hash(from: usize, to: usize) -> u64 {
     rest.iter().chain(&lanes).fold(0, |hash, &word| mix(hash, word))
 }
 
-/// A hash of the addresses of code between two addresses on the running fiber's stack: of its callers, mostly.
-pub(crate) fn callers(from: usize, to: usize) -> u64 {
-    let calls = stack_words((from + 7) & !7, to).iter().filter(|word| text::is_code(**word));
+/// A hash of the addresses of code from here on to where the running fiber's stack began: of its callers, mostly. On a stack that the program
+/// made, of where that is.
+pub(crate) fn callers(fiber: &Fiber, from: usize) -> u64 {
+    if !fiber.has(from) {
+        return from as u64;
+    }
+    let calls = stack_words((from + 7) & !7, fiber.base).iter().filter(|word| text::is_code(**word));
     calls.fold(0, |hash: u64, word| (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 

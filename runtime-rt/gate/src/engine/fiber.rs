@@ -131,6 +131,18 @@ impl Fiber {
         self.floor.wrapping_sub(frame) < EXTRA
     }
 
+    /// Whether this frame is on its stack, and not on one that the program made.
+    #[inline]
+    pub(crate) fn has(&self, frame: usize) -> bool {
+        (self.floor..self.base).contains(&frame)
+    }
+
+    /// Whether memory lies on its stack, which begins with this frame.
+    #[inline]
+    pub(crate) fn is_on_stack(&self, frame: usize, range: Range) -> bool {
+        (frame as u64..self.base as u64).contains(&range.address) && self.has(frame)
+    }
+
     /// It has taken a step, within a call perhaps that takes several: without passing another place it does not stand where it stood.
     pub(crate) fn leave_place(&self) {
         self.stood.set(self.stood.get().wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1));

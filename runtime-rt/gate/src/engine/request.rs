@@ -55,7 +55,7 @@ impl Engine {
         }
         if request.ask.has_time_limit() {
             let here = 0_u8;
-            let place = self.with_current(|fiber| circle::callers((&raw const here).expose_provenance(), fiber.base));
+            let place = self.with_current(|fiber| circle::callers(fiber, (&raw const here).expose_provenance()));
             self.model.borrow_mut().threads[me.index()].place = place;
         }
         self.model.borrow_mut().threads[me.index()].request = request;

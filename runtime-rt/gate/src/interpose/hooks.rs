@@ -59,12 +59,14 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, frame: usiz
     fiber.accesses.set(ordinal);
     let shared = engine.shadow.borrow_mut().touch(me, range, rw);
     let asks = engine.recorder.borrow().wants(me, ordinal).unwrap_or(shared || atomic);
-    // Whether a write that others may see changes anything is looked at when it is done; any other one counts as progress.
+    // Whether a write that others may see changes anything is looked at when it is done, and what stands on the thread's own stack when it
+    // comes back; any other one counts as progress.
     let is_word = rw.writes() && range.length <= WORD;
     let in_doubt = is_word && (asks || atomic);
+    let is_local = !asks && fiber.is_on_stack(frame, range);
     let found = {
         let mut circle = fiber.circle.borrow_mut();
-        if rw.writes() && !in_doubt {
+        if rw.writes() && !in_doubt && !is_local {
             circle.progress();
         }
         circle::pass(engine, fiber, &mut circle, site, frame);
@@ -76,7 +78,7 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, frame: usiz
     if stops {
         circle::stand(engine, fiber, site, frame);
         ask();
-    } else if rw.writes() {
+    } else if rw.writes() && !is_local {
         engine.rounds.disturb();
     }
     // Nobody runs between here and the instruction.

@@ -19,7 +19,7 @@ use crate::gated::{Gated, Subject};
 use crate::kept;
 use crate::progress::Spinner;
 use crate::sources::Sources;
-use crate::wording::{counted, readable};
+use crate::wording::{counted, not_covered, readable};
 
 /// What to explore, and how.
 pub(crate) struct Task<'a> {
@@ -203,9 +203,9 @@ fn notes(explored: &Explored, task: &Task<'_>, sources: &Sources<'_>) -> Vec<Str
             .push("the exploration ended early: nothing moved, and the execution alone could not be ended; `--driver fork` can".to_owned());
     }
     notes.extend(limits(explored));
-    let uncovered = &task.subject.capture.uncovered;
-    if !uncovered.is_empty() {
-        let names: Vec<String> = uncovered.iter().map(|one| format!("{} ({})", readable(&one.what), one.why)).collect();
+    let unseen = not_covered(task.subject.capture.uncovered.iter().chain(&task.gated.unseen));
+    if !unseen.is_empty() {
+        let names: Vec<String> = unseen.iter().map(|(why, names)| format!("{} ({why})", readable(names))).collect();
         notes.push(format!("not instrumented: {}", names.join(", ")));
     }
     notes

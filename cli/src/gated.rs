@@ -1,7 +1,8 @@
 //! Programs to explore: what the user names, and the gated builds made of it.
 //!
 //! A hardened program is explored together with its original, which is built from the same inputs without the plan.
-//! Gated builds are kept in the project's `build` folder, named by a hash of all that went into them.
+//! Gated builds are kept in the project's `build` folder, named by a hash of all that went into them; beside each a list of the functions that
+//! have no hooks.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,12 +10,15 @@ use std::path::{Path, PathBuf};
 use explorer::target::process::Program as Process;
 use model::ids::{fnv1a, fnv1a_from};
 use model::plan::Plan;
+use model::program::{Gap, Uncovered};
 use model::report::Build;
+use model::wire;
 use passes::Hooks;
 use passes::capture::Capture;
 
 use crate::captured::captured;
 use crate::exit::Failure;
+use crate::input;
 use crate::project::{self, Project};
 use crate::runtime::Runtime;
 use crate::variant::{self, Variant};
@@ -40,6 +44,8 @@ pub(crate) struct Gated {
     pub(crate) identity: String,
     /// Which build.
     pub(crate) build: Build,
+    /// Functions that exploration does not see into.
+    pub(crate) unseen: Vec<Uncovered>,
 }
 
 impl Subject {
@@ -84,16 +90,26 @@ impl Subject {
         let version = own.map(|own| format!("{:?} {}", own.modified().ok(), own.len())).unwrap_or_default();
         let made_from = format!("{identity} {:016x} {version}", Runtime::Gate.hash());
         let path = self.project.subfolder("build")?.join(format!("gate-{:016x}", fnv1a(made_from.as_bytes())));
-        if !path.is_file() {
+        let listing = path.with_extension("unseen");
+        if !path.is_file() || !listing.is_file() {
             let link_args = ["-Wl,--export-dynamic", "-Wl,-z,now"].map(str::to_owned).to_vec();
             let variant = Variant { plan: self.plan(build), hooks: Some(Hooks::Gate), runtime: Runtime::Gate, hardened: None, link_args };
-            variant::build(&self.capture, variant, &path)?;
+            let built = variant::build(&self.capture, variant, &path)?;
+            let lines: String = built.refused.iter().map(|one| format!("{}\t{}\n", one.what, one.why)).collect();
+            wire::write_atomically(&listing, lines.as_bytes()).map_err(|error| unlisted(&listing, &error))?;
         }
-        Ok(Gated { path, identity, build })
+        let lines = std::fs::read_to_string(&listing).map_err(|error| unlisted(&listing, &error))?;
+        let entry = |(what, why): (&str, &str)| Uncovered { what: what.to_owned(), why: why.to_owned(), gap: Gap::Function };
+        let unseen = lines.lines().filter_map(|line| line.split_once('\t')).map(entry).collect();
+        Ok(Gated { path, identity, build, unseen })
     }
 
     /// A gated build as a process to start.
     pub(crate) fn process(&self, gated: &Gated, arguments: &[OsString]) -> Process {
         Process { path: gated.path.clone(), name: self.name(gated.build).as_os_str().to_owned(), arguments: arguments.to_vec() }
     }
+}
+
+fn unlisted(listing: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("{}: {error}", listing.display()), input::help_to_write(error))
 }

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use model::plan::Plan;
+use model::program::{Gap, Uncovered};
 use passes::capture::{Capture, Hardened, Relink, relink};
 use passes::{Hooks, PassError, Transform};
 use rayon::prelude::*;
@@ -27,12 +28,14 @@ pub(crate) struct Variant<'a> {
 }
 
 /// What was built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Built {
     /// Sites of all units, inline functions once for each unit that carries them.
     pub(crate) sites: u64,
     /// Operations of the plan that were inserted.
     pub(crate) operations: u64,
+    /// Functions into which nothing was inserted.
+    pub(crate) refused: Vec<Uncovered>,
 }
 
 /// Builds it at `out`, whole or not at all.
@@ -43,8 +46,13 @@ pub(crate) fn build(capture: &Capture, variant: Variant<'_>, out: &Path) -> Resu
         .par_iter()
         .map(|unit| passes::transform(&unit.bitcode, &transform).map_err(|error| in_unit(error, &unit.origin)))
         .collect::<Result<Vec<_>, _>>()?;
-    let built =
-        Built { sites: transformed.iter().map(|unit| unit.sites).sum(), operations: transformed.iter().map(|unit| unit.operations).sum() };
+    let refused = transformed.iter().flat_map(|unit| &unit.refused);
+    let refused = refused.map(|(what, why)| Uncovered { what: what.clone(), why: why.clone(), gap: Gap::Function });
+    let built = Built {
+        sites: transformed.iter().map(|unit| unit.sites).sum(),
+        operations: transformed.iter().map(|unit| unit.operations).sum(),
+        refused: refused.collect(),
+    };
     let mut extra_bitcode = Vec::new();
     if let Some(plan) = variant.plan {
         extra_bitcode.push(("the table of locks".to_owned(), passes::inject::lock_table(plan)?));

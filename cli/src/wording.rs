@@ -3,10 +3,12 @@
 //!
 //! Not here: names of other languages; what does not demangle is left as it is. Symbolic links in paths are not looked up.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::Path;
 
 use cpp_demangle::{DemangleOptions, Symbol};
+use model::program::{Gap, Uncovered};
 
 /// A count and its noun: `1 process`, `2 processes`.
 pub(crate) fn counted<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
@@ -109,6 +111,24 @@ fn closing(text: &str) -> usize {
     text.len()
 }
 
+/// How many functions are named that are left alone for the same reason.
+const NAMED: usize = 4;
+
+/// What is not covered: each reason, and what it holds for. Functions of one reason, of which there may be many, stand together.
+pub(crate) fn not_covered<'a>(uncovered: impl IntoIterator<Item = &'a Uncovered>) -> Vec<(&'a str, String)> {
+    let (functions, others): (Vec<_>, Vec<_>) = uncovered.into_iter().partition(|one| one.gap == Gap::Function);
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for one in functions {
+        reasons.entry(&one.why).or_default().push(&one.what);
+    }
+    let named = |(why, names): (_, Vec<&str>)| {
+        let more = names.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {}", counted(more, "more function")) } else { String::new() };
+        (why, names[..names.len().min(NAMED)].join(", ") + &more)
+    };
+    reasons.into_iter().map(named).chain(others.into_iter().map(|one| (one.why.as_str(), one.what.clone()))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,5 +167,15 @@ mod tests {
         ] {
             assert_eq!(readable(text), expected);
         }
+    }
+    #[test]
+    fn functions_that_are_left_alone_for_one_reason_stand_together() {
+        let uncovered = |what: &str, why: &str, gap| Uncovered { what: what.into(), why: why.into(), gap };
+        let functions = ["a", "b", "c", "d", "e"].map(|name| uncovered(name, "setjmp", Gap::Function));
+        let others = ["one.so", "two.so"].map(|name| uncovered(name, "a shared library", Gap::Library));
+        let all: Vec<Uncovered> = functions.into_iter().chain([uncovered("f", "naked", Gap::Function)]).chain(others).collect();
+        let expected =
+            [("naked", "f"), ("setjmp", "a, b, c, d and 1 more function"), ("a shared library", "one.so"), ("a shared library", "two.so")];
+        assert_eq!(not_covered(&all), expected.map(|(why, names)| (why, names.to_owned())));
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use model::plan::Plan;
 
-use crate::extract::{self, Body, Skip};
+use crate::extract::{self, Body, Calls, Skip};
 use crate::inject::{Glances, PlannedBody, operations_of};
 use crate::instrument::{
     Bare, Declared, WaysOut, add_frame, cover_ways_out, enter, inline_hooks, instrument_nodes, look_once, private_addresses,
@@ -46,7 +46,7 @@ pub struct Transformed {
     pub sites: u64,
     /// Instructions that are no sites, by reason.
     pub skipped: BTreeMap<Skip, u64>,
-    /// Functions left alone, and why.
+    /// Functions into which nothing was inserted, and why.
     pub refused: Vec<(String, String)>,
     /// Operations of the plan that were inserted.
     pub operations: u64,
@@ -74,9 +74,10 @@ pub(crate) fn transform_module(module: Module<'_>, what: &Transform<'_>) -> Resu
     let mut done = Transformed { bitcode: Vec::new(), sites: 0, skipped: BTreeMap::new(), refused: Vec::new(), operations: 0 };
     for (body, planned) in bodies.iter().zip(&planned) {
         let waits = what.plan.map_or_else(Vec::new, |plan| inject::listed_calls(module, plan, body));
-        count(body, planned, &mut done);
+        let open = is_open(body, hooks);
+        count(body, planned, open, &mut done);
         done.operations += waits.len() as u64;
-        if body.refused.is_none() {
+        if open {
             change(module, (body, planned, &waits), hooks, &bare)?;
         } else {
             inject::give_up_before(module, body.function, &waits);
@@ -95,12 +96,17 @@ pub(crate) fn transform_module(module: Module<'_>, what: &Transform<'_>) -> Resu
     Ok(done)
 }
 
-fn count(body: &Body<'_>, planned: &PlannedBody, done: &mut Transformed) {
+/// Whether anything is inserted into a body. The gate's hooks stand before instructions and change nothing else.
+fn is_open(body: &Body<'_>, hooks: Option<Hooks>) -> bool {
+    body.refused.is_none_or(|refusal| hooks == Some(Hooks::Gate) && refusal.calls == Calls::Allowed)
+}
+
+fn count(body: &Body<'_>, planned: &PlannedBody, open: bool, done: &mut Transformed) {
     for (reason, number) in &body.skipped {
         *done.skipped.entry(*reason).or_default() += number;
     }
-    match body.refused {
-        Some(why) => done.refused.push((body.function.name(), why.to_owned())),
+    match body.refused.filter(|_| !open) {
+        Some(refusal) => done.refused.push((body.function.name(), refusal.why.to_owned())),
         None => {
             done.sites += body.points.iter().filter(|point| point.site.is_some()).count() as u64;
             done.operations += planned.len() as u64;

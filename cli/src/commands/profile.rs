@@ -15,7 +15,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use inference::correlate::{Candidates, Subject};
 use model::abi::ENV_RECORD;
 use model::profile::Profile;
-use model::program::{Gap, NodeKind, Program};
+use model::program::{NodeKind, Program};
 use passes::capture::Capture;
 use profiler::ProfileError;
 use profiler::collect;
@@ -31,7 +31,7 @@ use crate::exit::{Exit, Failure};
 use crate::extracted::extracted;
 use crate::project::Project;
 use crate::recorded;
-use crate::wording::{counted, pasted, readable};
+use crate::wording::{counted, not_covered, pasted, readable};
 
 /// The command line of `profile`.
 #[derive(Args)]
@@ -283,24 +283,6 @@ fn all_failed(arguments: &Arguments, tally: &Tally) -> Failure {
     Failure::usage(what + &complaint, "profile with arguments for which the program passes; a longer --timeout may help")
 }
 
-/// How many functions are named that are left alone for the same reason.
-const NAMED: usize = 4;
-
-/// What is not covered: each reason, and what it holds for. Functions of one reason, of which there may be many, stand together.
-fn not_covered(program: &Program) -> Vec<(&str, String)> {
-    let (functions, others): (Vec<_>, Vec<_>) = program.uncovered.iter().partition(|one| one.gap == Gap::Function);
-    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for one in functions {
-        reasons.entry(&one.why).or_default().push(&one.what);
-    }
-    let named = |(why, names): (_, Vec<&str>)| {
-        let more = names.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {}", counted(more, "more function")) } else { String::new() };
-        (why, names[..names.len().min(NAMED)].join(", ") + &more)
-    };
-    reasons.into_iter().map(named).chain(others.into_iter().map(|one| (one.why.as_str(), one.what.clone()))).collect()
-}
-
 /// What was learned, and how much of the program it covers.
 fn summary(profile: &Profile, program: &Program) -> String {
     let evidence = profile.evidence();
@@ -315,30 +297,11 @@ fn summary(profile: &Profile, program: &Program) -> String {
         counted(keys.len(), "access"),
         ran * 100 / keys.len().max(1)
     );
-    for (why, names) in not_covered(program) {
+    for (why, names) in not_covered(&program.uncovered) {
         text.push_str(&format!("\nnot covered: {} ({why})", readable(&names)));
     }
     for (cause, count) in &evidence.dropped {
         text.push_str(&format!("\nnot recorded: {count} {cause}"));
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use model::program::Uncovered;
-
-    use super::*;
-
-    #[test]
-    fn functions_that_are_left_alone_for_one_reason_stand_together() {
-        let uncovered = |what: &str, why: &str, gap| Uncovered { what: what.into(), why: why.into(), gap };
-        let functions = ["a", "b", "c", "d", "e"].map(|name| uncovered(name, "setjmp", Gap::Function));
-        let others = ["one.so", "two.so"].map(|name| uncovered(name, "a shared library", Gap::Library));
-        let all = functions.into_iter().chain([uncovered("f", "naked", Gap::Function)]).chain(others);
-        let program = Program { uncovered: all.collect(), ..Program::default() };
-        let expected =
-            [("naked", "f"), ("setjmp", "a, b, c, d and 1 more function"), ("a shared library", "one.so"), ("a shared library", "two.so")];
-        assert_eq!(not_covered(&program), expected.map(|(why, names)| (why, names.to_owned())));
-    }
 }

@@ -11,7 +11,7 @@ use model::ids::{FunctionKey, NodeId, SiteKey};
 use model::pair::Rw;
 
 use super::key::Hasher;
-use super::prepare::prepare;
+use super::prepare::{Refusal, prepare};
 use super::privacy::{Privacy, Skip};
 use crate::PassError;
 use crate::llvm::{Block, Function, Instruction, Module, Opcode, Value};
@@ -21,7 +21,7 @@ pub(crate) struct Body<'m> {
     pub(crate) function: Function<'m>,
     pub(crate) key: FunctionKey,
     /// Why it is left alone, if it is.
-    pub(crate) refused: Option<&'static str>,
+    pub(crate) refused: Option<Refusal>,
     /// Indexed by `NodeId`.
     pub(crate) points: Vec<Point<'m>>,
     /// Instructions that are no sites, by reason.
@@ -124,6 +124,7 @@ pub(crate) fn bodies(module: Module<'_>) -> Result<Vec<Body<'_>>, PassError> {
 fn collect<'m>(body: &mut Body<'m>, privacy: &mut Privacy<'m>) {
     let mut first: HashMap<Block<'m>, NodeId> = HashMap::new();
     let mut sites = 0;
+    privacy.enter(body.function);
     for block in body.function.blocks() {
         first.insert(block, NodeId::new(body.points.len()));
         push(body, block, Act::Block, None);

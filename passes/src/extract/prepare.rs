@@ -1,5 +1,6 @@
 //! Preparation, the same for every use: promote locals to registers (`sroa`), so that what is left in memory may matter,
-//! and find the functions that are left alone whole, with the reason.
+//! and find the functions that are left alone whole, with the reason. Exploration, which only calls hooks before instructions, sees into
+//! most of them all the same.
 //!
 //! Everything here is a function of one body (and of the module's ifuncs), so nodes are numbered alike everywhere.
 
@@ -13,7 +14,25 @@ use crate::llvm::{Function, Module, Opcode, Value};
 #[derive(Clone, Copy)]
 pub(crate) struct Prepared<'m> {
     pub(crate) function: Function<'m>,
-    pub(crate) refused: Option<&'static str>,
+    pub(crate) refused: Option<Refusal>,
+}
+
+/// Why a function is left alone.
+#[derive(Clone, Copy)]
+pub(crate) struct Refusal {
+    /// In words.
+    pub(crate) why: &'static str,
+    /// Whether calls may stand before its instructions.
+    pub(crate) calls: Calls,
+}
+
+/// Whether calls may stand before the instructions of a function, and nothing else be changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Calls {
+    /// They may.
+    Allowed,
+    /// They would change what it does.
+    Harmful,
 }
 
 /// Prepares a module.
@@ -29,18 +48,20 @@ pub(crate) fn prepare(module: Module<'_>) -> Result<Vec<Prepared<'_>>, PassError
 }
 
 /// What is too odd about a function to change it.
-fn refusal<'m>(function: Function<'m>, resolvers: &HashSet<Value<'m>>) -> Option<&'static str> {
+fn refusal<'m>(function: Function<'m>, resolvers: &HashSet<Value<'m>>) -> Option<Refusal> {
+    let harmed = |why| Some(Refusal { why, calls: Calls::Harmful });
+    let allows = |why| Some(Refusal { why, calls: Calls::Allowed });
     if function.has("naked") {
-        return Some("it is naked");
+        return harmed("it is naked");
     }
     if resolvers.contains(&function.into()) {
-        return Some("it resolves an ifunc");
+        return harmed("it resolves an ifunc");
     }
-    if function.has("presplitcoroutine") {
-        return Some("it is a coroutine");
+    if function.is_coroutine() {
+        return allows("it is a coroutine");
     }
     if function.calls_returning_twice() {
-        return Some(if pushes_cleanup(function) {
+        return allows(if pushes_cleanup(function) {
             "it uses `pthread_cleanup_push`, which is a setjmp in C that is compiled without -fexceptions"
         } else {
             "it calls a function that returns twice (setjmp)"
@@ -49,18 +70,18 @@ fn refusal<'m>(function: Function<'m>, resolvers: &HashSet<Value<'m>>) -> Option
     let mut branches_indirectly = false;
     for instruction in function.instructions() {
         match instruction.opcode() {
-            Opcode::LLVMCallBr => return Some("it has an asm goto"),
-            Opcode::LLVMCatchSwitch | Opcode::LLVMCleanupPad => return Some("it handles exceptions in funclets"),
-            Opcode::LLVMCall if instruction.is_musttail() => return Some("it has a call that must be a tail call"),
+            Opcode::LLVMCallBr => return allows("it has an asm goto"),
+            Opcode::LLVMCatchSwitch | Opcode::LLVMCleanupPad => return harmed("it handles exceptions in funclets"),
+            Opcode::LLVMCall if instruction.is_musttail() => return allows("it has a call that must be a tail call"),
             Opcode::LLVMIndirectBr => branches_indirectly = true,
             _ => {}
         }
     }
     let calls = function.instructions().filter(|instruction| instruction.opcode() == Opcode::LLVMCall).map(|call| call.called());
     if keeps_values(calls.filter_map(statement)) {
-        return Some("its assembly keeps values in registers without a word to the compiler");
+        return harmed("its assembly keeps values in registers without a word to the compiler");
     }
-    (branches_indirectly && !function.split_indirect_edges()).then_some("it has computed gotos with shared targets")
+    if branches_indirectly && !function.split_indirect_edges() { allows("it has computed gotos with shared targets") } else { None }
 }
 
 /// Whether it has what the C library's macro becomes where C has no exceptions.

@@ -2,11 +2,11 @@
 //!
 //! "Private" is a proof: every object that the pointer may point into belongs to one thread or never changes. An alloca
 //! whose address is passed to a call counts as shared, since front-end bitcode does not say which callees keep it; so does a
-//! thread-local variable, and one that other modules can name.
+//! thread-local variable, and one that other modules can name. A coroutine's locals lie on the heap, which one thread after the other may use.
 
 use std::collections::HashMap;
 
-use crate::llvm::{Instruction, Module, Opcode, Value, ValueKind};
+use crate::llvm::{Function, Instruction, Module, Opcode, Value, ValueKind};
 
 /// Why an instruction that touches memory or calls is no site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,11 +31,17 @@ pub enum Skip {
 pub(crate) struct Privacy<'m> {
     module: Module<'m>,
     captured: HashMap<Value<'m>, bool>,
+    in_coroutine: bool,
 }
 
 impl<'m> Privacy<'m> {
     pub(crate) fn new(module: Module<'m>) -> Self {
-        Self { module, captured: HashMap::new() }
+        Self { module, captured: HashMap::new(), in_coroutine: false }
+    }
+
+    /// What is asked from now on is about this function.
+    pub(crate) fn enter(&mut self, function: Function<'m>) {
+        self.in_coroutine = function.is_coroutine();
     }
 
     /// Why an access through this pointer is private, if it is.
@@ -60,6 +66,7 @@ impl<'m> Privacy<'m> {
             ValueKind::LLVMInstructionValueKind => {
                 let instruction = object.as_instruction()?;
                 match instruction.opcode() {
+                    Opcode::LLVMAlloca if self.in_coroutine => None,
                     Opcode::LLVMAlloca => self.uncaptured(object),
                     Opcode::LLVMCall if is_thread_local_address(instruction) => self.kept(instruction.argument(0)?),
                     Opcode::LLVMLoad if instruction.is_vtable_pointer() => Some(Skip::VirtualTable),

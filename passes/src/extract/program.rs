@@ -23,7 +23,9 @@ pub fn extract(bitcode: &[u8]) -> Result<ProgramModule, PassError> {
         functions.extend(aliases(module, &places, &bodies, &name));
         let uncovered = bodies
             .iter()
-            .filter_map(|body| body.refused.map(|why| Uncovered { what: body.function.name(), why: why.to_owned(), gap: Gap::Function }))
+            .filter_map(|body| {
+                body.refused.map(|refusal| Uncovered { what: body.function.name(), why: refusal.why.to_owned(), gap: Gap::Function })
+            })
             .collect();
         let taken =
             module.functions().map(Value::from).filter(|function| function.is_taken()).map(|function| places.symbol(function)).collect();
@@ -68,7 +70,7 @@ fn function<'m>(body: &Body<'m>, of: Module<'m>, places: &Places<'m>, module: &s
         nodes: body.points.iter().map(|point| node(body, point, places, &mut flows)).collect(),
         pointers: flows.finish(),
         counted: counted(of, body),
-        refused: body.refused.map(str::to_owned),
+        refused: body.refused.map(|refusal| refusal.why.to_owned()),
     }
 }
 

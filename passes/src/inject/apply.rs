@@ -48,8 +48,8 @@ pub(crate) fn operations_of(plan: &Plan, bodies: &[Body<'_>]) -> Result<Vec<Plan
                     ranked.push((rank, at, turn(action), lock, action));
                 }
             }
-            if let (Some(why), false) = (body.refused, ranked.is_empty()) {
-                return Err(PassError::Refused { function: body.function.name(), key: body.key, why: why.to_owned() });
+            if let (Some(refusal), false) = (body.refused, ranked.is_empty()) {
+                return Err(PassError::Refused { function: body.function.name(), key: body.key, why: refusal.why.to_owned() });
             }
             ranked.sort_unstable();
             Ok(PlannedBody { operations: ranked.into_iter().map(|(_, at, _, lock, action)| (at, lock, action)).collect() })

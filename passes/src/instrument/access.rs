@@ -9,6 +9,8 @@
 //! | call of a function | `call` before, unless the callee is quiet | `call` before, unless it is defined in this module |
 //! | inline assembly | nothing | `access` for each operand that is memory; `assembly` when it synchronizes without any, or draws random numbers |
 //!
+//! A coroutine that is about to suspend counts as a call of what keeps state: its frame says where it goes on, and no hook sees that.
+//!
 //! Memory that belongs to one thread when the whole module is looked at (`escape`) counts as none.
 
 use std::collections::HashSet;
@@ -21,7 +23,7 @@ use model::pair::Rw;
 use super::assembly::{self, Purpose};
 use super::hooks::Declared;
 use crate::extract::{Act, Body, CallPoint, Length, RangePoint, Target, Touch};
-use crate::llvm::{Builder, Function, Instruction, Value};
+use crate::llvm::{Builder, Function, Instruction, Opcode, Value};
 use crate::{Hooks, PassError};
 
 /// What needs no hooks.
@@ -58,6 +60,9 @@ pub(crate) fn instrument_nodes<'m>(
             _ => {}
         }
     }
+    if hooks == Hooks::Gate && body.function.is_coroutine() {
+        context.suspensions(body);
+    }
     Ok(())
 }
 
@@ -86,6 +91,15 @@ impl<'m> Context<'_, 'm> {
         if let (Hooks::Record | Hooks::RecordInline, Some(after)) = (self.hooks, after) {
             self.builder.before(after);
             self.builder.call(self.declared.hook(&abi::RECORD_END), &[token]);
+        }
+    }
+
+    fn suspensions(&self, body: &Body<'m>) {
+        let calls = body.function.instructions().filter(|instruction| instruction.opcode() == Opcode::LLVMCall);
+        for save in calls.filter(|call| call.called().name() == "llvm.coro.save") {
+            self.builder.before(save);
+            let (site, unseen) = (self.declared.u64(body.key.0), self.declared.u32(Unseen::State as u32));
+            self.builder.call(self.declared.hook(&abi::GATE_CALL), &[site, unseen]);
         }
     }
 

@@ -47,8 +47,12 @@ fn kept<'m>(bodies: &[Body<'m>]) -> HashSet<Value<'m>> {
     for body in bodies {
         let parameters = body.function.parameters().into_iter().filter(|parameter| parameter.ty().is_plain_pointer());
         let locals = body.function.instructions().filter(|instruction| instruction.opcode() == Opcode::LLVMAlloca).map(Value::from);
+        let on_heap = body.function.is_coroutine();
         for pointer in parameters.chain(locals) {
             known.insert(pointer);
+            if on_heap {
+                escaping.push(pointer);
+            }
             if pointer.kind() == ValueKind::LLVMInstructionValueKind || pointer.is_copied_parameter() {
                 objects.insert(pointer);
             }

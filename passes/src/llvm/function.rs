@@ -59,6 +59,11 @@ impl<'m> Function<'m> {
         llvm!(shim::atomfix_returns_twice(self.raw)) != 0
     }
 
+    /// Whether it is a coroutine that is not split yet.
+    pub(crate) fn is_coroutine(self) -> bool {
+        self.has("presplitcoroutine")
+    }
+
     /// Splits the edges of its indirect branches; says whether each of them is a place now.
     pub(crate) fn split_indirect_edges(self) -> bool {
         llvm!(shim::atomfix_split_indirect_edges(self.raw)) != 0

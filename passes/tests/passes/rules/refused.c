@@ -1,5 +1,6 @@
-// Functions too odd to change are left alone whole, and named.
+// Functions too odd to change are left alone whole, and named; the gate's hooks stand in those that only calls before instructions do no harm.
 // RUN: record CHECK
+// RUN: gate GATE
 // RUN: extract EXTRACT
 #include <pthread.h>
 #include <setjmp.h>
@@ -37,6 +38,22 @@ int tail(int n) {
 static int implementation(void) { return 1; }
 static void *resolve(void) { return x ? (void *)implementation : 0; }
 int resolved(void) __attribute__((ifunc("resolve")));
+// GATE-LABEL: define {{.*}} @returns_twice(
+// GATE:       call void @__atomfix_gate_access(ptr @x,
+// GATE-LABEL: define {{.*}} @cleans_up(
+// GATE:       call void @__atomfix_gate_access(ptr @x,
+// GATE-LABEL: define {{.*}} @assembly_goto(
+// GATE:       call void @__atomfix_gate_access(ptr @x,
+// GATE-LABEL: define {{.*}} @naked(
+// GATE-NOT:   @__atomfix
+// GATE-LABEL: define {{.*}} @silent_registers(
+// GATE-NOT:   @__atomfix
+// GATE-LABEL: define {{.*}} @tail(
+// GATE:       call void @__atomfix_gate_access(ptr @x,
+// GATE:       musttail call
+// GATE-LABEL: define {{.*}} @resolve(
+// GATE-NOT:   @__atomfix
+// GATE:       ret ptr
 // CHECK-LABEL: define {{.*}} @returns_twice(
 // CHECK:       alloca i32
 // CHECK-NOT:   @__atomfix

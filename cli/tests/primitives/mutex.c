@@ -7,6 +7,7 @@
 // case timed: 0 | 110
 // case clock: 0 | 110
 // case try: 0 | 16
+// case destroyed: 0 | 16
 // case adaptive: 2
 // case again: deadlock-lock a thread waits for a lock that it holds itself
 // case shared: 2
@@ -103,6 +104,12 @@ int main(int argc, char **argv) {
     start(hold);
     int result = *is == 't' ? pthread_mutex_timedlock(&m, &later) : pthread_mutex_clocklock(&m, CLOCK_MONOTONIC, &later);
     if (!result) pthread_mutex_unlock(&m);
+    join();
+    printf("%d", result);
+  } else if (!strcmp(is, "destroyed")) {
+    start(hold);
+    int result = pthread_mutex_destroy(&m);
+    if (!result) pthread_mutex_init(&m, NULL);
     join();
     printf("%d", result);
   } else if (!strcmp(is, "again")) {

@@ -5,6 +5,7 @@
 // case timed: 0 | 110
 // case clock: 0 | 110
 // case value: 1
+// case value-beside: 0 | 1
 // case named: 1
 // note named: locks or semaphores may be shared with other processes
 // case named-exclusive: 1 | 2
@@ -63,6 +64,11 @@ int main(int argc, char **argv) {
     pthread_join(t, NULL);
     pthread_join(u, NULL);
     sem_getvalue(&s, &result);
+    printf("%d", result);
+  } else if (!strcmp(is, "value-beside")) {
+    pthread_create(&t, NULL, post, NULL);
+    sem_getvalue(&s, &result);
+    pthread_join(t, NULL);
     printf("%d", result);
   } else if (!strcmp(is, "named")) {
     pthread_create(&t, NULL, post_by_name, NULL);

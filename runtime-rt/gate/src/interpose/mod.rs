@@ -25,8 +25,10 @@ pub(crate) mod time;
 use core::ffi::c_int;
 
 use model::event::Range;
+use model::pair::Rw;
 
-use crate::gate::ask::{Nanoseconds, Until};
+use crate::engine::fiber::Engine;
+use crate::gate::ask::{Ask, Nanoseconds, Until};
 
 /// Defines exported functions. In tests they keep to themselves, so that the test runner is not interposed.
 macro_rules! export {
@@ -63,6 +65,12 @@ fn peek<T>(object: *const T, offset: usize) -> c_int {
     let word = object.cast::<c_int>().wrapping_byte_add(offset);
     // SAFETY: callers name words within the object, and the program passes a valid one.
     unsafe { word.read() }
+}
+
+/// In a fiber: a step that looks at an object without changing it.
+fn look(engine: &Engine, object: Range) {
+    engine.take_site();
+    engine.point_at(None, Ask::Access { range: object, rw: Rw::Read, atomic: true });
 }
 
 /// Stores through a pointer that the program may leave null.

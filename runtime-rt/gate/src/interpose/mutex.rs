@@ -4,7 +4,7 @@ use core::ffi::c_int;
 
 use explorer::target::page::Note;
 
-use super::{deadline, export, peek, storage};
+use super::{deadline, export, look, peek, storage};
 use crate::engine::control;
 use crate::engine::fiber::running;
 use crate::gate::ask::{Ask, Until};
@@ -63,7 +63,7 @@ export! {
 
     fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_int {
         if let Some(engine) = running() {
-            engine.take_site();
+            look(engine, storage(mutex));
             let mut model = engine.model.borrow_mut();
             let id = model.objects.at(storage(mutex), || State::Lock(Lock::new(LockKind::NORMAL)));
             if model.objects.lock(id).owner.is_some() {

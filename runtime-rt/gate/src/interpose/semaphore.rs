@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_uint};
 
 use explorer::target::page::Note;
 
-use super::{deadline, export, fail, peek, storage, store};
+use super::{deadline, export, fail, look, peek, storage, store};
 use crate::engine::control;
 use crate::engine::fiber::{Engine, running};
 use crate::gate::ask::{Ask, Until};
@@ -88,7 +88,7 @@ export! {
     fn sem_getvalue(semaphore: *mut Semaphore, place: *mut c_int) -> c_int {
         match running() {
             Some(engine) => {
-                engine.take_site();
+                look(engine, storage(semaphore));
                 let mut model = engine.model.borrow_mut();
                 let id = model.objects.at(storage(semaphore), || State::Semaphore(initial(semaphore)));
                 store(place, model.objects.semaphore(id).cast_signed());

@@ -11,11 +11,20 @@
 // case semaphore: 0 | 4
 // case restarted: 1
 // case suspend: 1
+// case suspend-not-restarted: 1
+// case poll-not-restarted: 0 | 4
+// case read-restarted: 0
 // case process: 1
+// case pending: 1 0
+// case queued: 10
+// note queued: without its value
+// case queued-for-all: 1
+// note queued-for-all: without its value
 // case none: 0
 // case gone: 3
 #define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -28,6 +37,7 @@ static atomic_int taken, seen;
 static pthread_t initial;
 static sem_t s;
 static sigset_t set;
+static int ends[2];
 static void take(int signal) {
   (void)signal;
   taken = pthread_equal(pthread_self(), initial) ? 2 : 1;
@@ -38,6 +48,20 @@ static void *look(void *unused) {
 }
 static void *wait_semaphore(void *unused) {
   seen = sem_wait(&s) ? errno : 0;
+  return unused;
+}
+static void *send(void *unused) {
+  pthread_kill(initial, SIGUSR1);
+  return unused;
+}
+static void *wait_poll(void *unused) {
+  struct pollfd one = {ends[0], POLLIN, 0};
+  seen = poll(&one, 1, -1) < 0 ? errno : 0;
+  return unused;
+}
+static void *wait_read(void *unused) {
+  char byte;
+  seen = read(ends[0], &byte, 1) < 0 ? errno : 0;
   return unused;
 }
 static void *wait_condition(void *unused) {
@@ -72,7 +96,7 @@ int main(int argc, char **argv) {
   initial = pthread_self();
   sigemptyset(&set);
   sigaddset(&set, SIGUSR1);
-  if (!strcmp(is, "restarted")) action.sa_flags = SA_RESTART;
+  if (strstr(is, "restarted")) action.sa_flags = SA_RESTART;
   if (!strcmp(is, "ignored")) action.sa_handler = SIG_IGN;
   if (strcmp(is, "no-handler")) sigaction(SIGUSR1, &action, NULL);
   if (!strcmp(is, "itself")) {
@@ -87,13 +111,29 @@ int main(int argc, char **argv) {
   } else if (!strcmp(is, "process")) {
     kill(getpid(), SIGUSR1);
     printf("%d", taken == 2);
+  } else if (!strcmp(is, "pending")) {
+    sigset_t pending;
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    pthread_create(&t, NULL, send, NULL);
+    pthread_join(t, NULL);
+    sigpending(&pending);
+    printf("%d %d", sigismember(&pending, SIGUSR1), sigismember(&pending, SIGUSR2));
+  } else if (!strcmp(is, "queued")) {
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    pthread_create(&t, NULL, await, NULL);
+    pthread_sigqueue(t, SIGUSR1, (union sigval){.sival_int = 7});
+    pthread_join(t, NULL);
+    printf("%d", (int)seen);
+  } else if (!strcmp(is, "queued-for-all")) {
+    sigqueue(getpid(), SIGUSR1, (union sigval){.sival_int = 7});
+    printf("%d", taken == 2);
   } else if (!strncmp(is, "wait", 4)) {
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     pthread_create(&t, NULL, await, !strcmp(is, "wait") ? NULL : !strcmp(is, "wait-timed") ? (void *)&taken : (void *)&seen);
     pthread_kill(t, SIGUSR1);
     pthread_join(t, NULL);
     printf("%d", (int)seen);
-  } else if (!strcmp(is, "suspend")) {
+  } else if (!strncmp(is, "suspend", 7)) {
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     pthread_create(&t, NULL, wait_condition, NULL);
     pthread_kill(t, SIGUSR1);
@@ -105,6 +145,13 @@ int main(int argc, char **argv) {
     sem_post(&s);
     pthread_join(t, NULL);
     printf("%d", *is == 's' ? (int)seen : seen == 0);
+  } else if (!strncmp(is, "poll", 4) || !strncmp(is, "read", 4)) {
+    pipe(ends);
+    pthread_create(&t, NULL, *is == 'p' ? wait_poll : wait_read, NULL);
+    pthread_kill(t, SIGUSR1);
+    write(ends[1], "", 1);
+    pthread_join(t, NULL);
+    printf("%d", (int)seen);
   } else if (!strcmp(is, "none") || !strcmp(is, "gone")) {
     pthread_create(&t, NULL, look, NULL);
     if (*is == 'g') pthread_join(t, NULL);

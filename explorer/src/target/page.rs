@@ -212,6 +212,8 @@ pub enum Note {
     SuddenEnd = 14,
     /// Signals are read from a descriptor.
     SignalDescriptors = 15,
+    /// Signals are queued with values.
+    QueuedSignals = 16,
 }
 
 /// All notes, with what they say to people.
@@ -223,6 +225,7 @@ pub const NOTES: &[(Note, &str)] = &[
     (Note::BoundedTimeouts, "timed waits: a thread times out at most once in a place between changes by other threads"),
     (Note::Luck, "random numbers: a thread that draws until one suits it goes on only when others change something or cannot go on"),
     (Note::SignalDescriptors, "the program reads signals from a descriptor: those of its own threads do not come there"),
+    (Note::QueuedSignals, "the program queues signals: of several of one kind one comes, and without its value"),
     (Note::SuddenEnd, "a thread ended the process in the middle of a step: what others do right before that is not explored"),
     (Note::Revocations, "injected locks were revoked: the plan leaves a deadlock to the runtime"),
     (Note::TooManyThreads, "an execution created more threads than can be explored, and was cut there"),

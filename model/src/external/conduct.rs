@@ -68,7 +68,7 @@ static CONDUCT: &[(&str, Conduct)] = &[
     ("pthread_condattr_destroy", SINGLE), ("pthread_condattr_init", SINGLE), ("pthread_condattr_setclock", SINGLE),
     ("pthread_getspecific", QUICK), ("pthread_key_create", SINGLE), ("pthread_mutexattr_destroy", SINGLE), ("pthread_mutexattr_init", SINGLE),
     ("pthread_mutexattr_settype", SINGLE), ("pthread_rwlockattr_init", SINGLE), ("pthread_self", QUICK), ("pthread_setname_np", SINGLE),
-    ("pthread_setspecific", QUICK), ("pthread_sigmask", SINGLE), ("putc", BOTH), ("putchar", QUICK), ("puts", QUICK), ("pvalloc", PLAIN),
+    ("pthread_setspecific", QUICK), ("pthread_sigmask", SINGLE), ("pthread_sigqueue", PLAIN), ("putc", BOTH), ("putchar", QUICK), ("puts", QUICK), ("pvalloc", PLAIN),
     ("qsort_r", PLAIN), ("raise", BOTH), ("rand", DRAWS), ("random", DRAWS), ("random_r", SINGLE), ("rawmemchr", PLAIN), ("readdir", SINGLE),
     ("readlink", SINGLE), ("realpath", SINGLE), ("remove", SINGLE), ("rename", SINGLE),
     ("rewind", SINGLE), ("rint", PLAIN), ("rmdir", SINGLE), ("round", PLAIN), ("sched_getaffinity", SINGLE), ("sched_yield", PLAIN),

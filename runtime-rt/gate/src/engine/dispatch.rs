@@ -62,9 +62,15 @@ pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6
         touch(&engine.restorer, written);
         return Verdict::Done(pass(number, arguments));
     }
-    let modelled =
-        matches!(number, libc::SYS_sched_yield | libc::SYS_nanosleep | libc::SYS_clock_nanosleep | libc::SYS_exit | libc::SYS_futex)
-            || own_signal(number, &arguments).is_some();
+    let modelled = matches!(
+        number,
+        libc::SYS_sched_yield
+            | libc::SYS_nanosleep
+            | libc::SYS_clock_nanosleep
+            | libc::SYS_exit
+            | libc::SYS_futex
+            | libc::SYS_rt_sigpending
+    ) || own_signal(number, &arguments).is_some();
     if engine.restorer.is_protecting() && !modelled {
         engine.leave_for_good(Stop::NeedFork(name(number)));
     }
@@ -128,15 +134,17 @@ fn irregular(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> O
             control::note(if thread { Note::RawThreads } else { Note::Forks });
             Some(Verdict::Past)
         }
-        libc::SYS_kill | libc::SYS_tkill | libc::SYS_tgkill => own_signal(number, arguments).map(|signal| {
-            // The C library's own, by which `setuid` tells other threads: parked ones have nothing to be told. Others are sent by the
-            // fiber itself where that is possible.
-            match signal {
-                32 | 33 => Verdict::Done(-(libc::ESRCH as isize)),
-                _ if trap::is_possible() => Verdict::ByFiber,
-                _ => Verdict::Done(0),
-            }
-        }),
+        libc::SYS_kill | libc::SYS_tkill | libc::SYS_tgkill | libc::SYS_rt_sigqueueinfo | libc::SYS_rt_tgsigqueueinfo => {
+            own_signal(number, arguments).map(|signal| {
+                // The C library's own, by which `setuid` tells other threads: parked ones have nothing to be told. Others are sent by the
+                // fiber itself where that is possible.
+                match signal {
+                    32 | 33 => Verdict::Done(-(libc::ESRCH as isize)),
+                    _ if trap::is_possible() => Verdict::ByFiber,
+                    _ => Verdict::Done(0),
+                }
+            })
+        }
         libc::SYS_rt_sigaction if matches!(i32::try_from(arguments[0]), Ok(libc::SIGSYS | libc::SIGXCPU)) => Some(Verdict::Done(0)),
         libc::SYS_rt_sigaction => {
             if arguments[1] != 0 {
@@ -153,7 +161,8 @@ pub(super) fn own_signal(number: libc::c_long, arguments: &[usize; 6]) -> Option
     let [first, second, third, ..] = *arguments;
     let own = process();
     match number {
-        libc::SYS_tgkill if first == own => i32::try_from(third).ok(),
+        libc::SYS_tgkill | libc::SYS_rt_tgsigqueueinfo if first == own => i32::try_from(third).ok(),
+        libc::SYS_rt_sigqueueinfo if first == own => i32::try_from(second).ok(),
         libc::SYS_kill if first == own || first == 0 => i32::try_from(second).ok(),
         libc::SYS_tkill => i32::try_from(second).ok(),
         _ => None,

@@ -27,11 +27,13 @@ use crate::sys::real::real;
 pub(crate) const CANCELLED: i32 = -3;
 
 /// What a look, or a wait, finds.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Handled {
-    /// Nothing, or nothing that ends the call.
+    /// No handler ran.
     No,
-    /// A handler ran that ends calls which wait.
+    /// One ran after which most calls that wait go on.
+    Restarts,
+    /// One ran that ends calls which wait.
     EndsCalls,
 }
 
@@ -56,7 +58,8 @@ pub(crate) fn request(engine: &Engine, me: ThreadId, request: Request) -> i32 {
             }
             end(engine);
         }
-        if handled == Handled::EndsCalls && matches!(request.ask, Ask::SemWait { .. } | Ask::Call { .. } | Ask::AwaitSignal { .. }) {
+        let least = if request.ask.is_never_restarted() { Handled::Restarts } else { Handled::EndsCalls };
+        if handled >= least && matches!(request.ask, Ask::SemWait { .. } | Ask::Call { .. } | Ask::AwaitSignal { .. }) {
             return libc::EINTR;
         }
     }
@@ -77,6 +80,16 @@ pub(crate) fn look_for_signals(engine: &Engine) {
         engine.request_once(engine.current(), Request { ask: Ask::Look, site: None });
         take_signals(engine);
     }
+}
+
+/// In a fiber: stores the signals that wait until the thread no longer blocks them.
+pub(crate) fn pending(engine: &Engine, place: usize) -> usize {
+    look_for_signals(engine);
+    let signals = engine.model.borrow().threads[engine.current().index()].signals;
+    let place: *mut u64 = core::ptr::with_exposed_provenance_mut(place);
+    // SAFETY: the program passes a valid set.
+    unsafe { place.write(signals) };
+    0
 }
 
 fn end_if_cancelled(engine: &Engine) {
@@ -107,9 +120,7 @@ fn take_signals(engine: &Engine) -> Handled {
             model.take_signal(me, set)
         };
         let Some(signal) = next else { return handled };
-        if deliver(engine, signal) == Handled::EndsCalls {
-            handled = Handled::EndsCalls;
-        }
+        handled = handled.max(deliver(engine, signal));
     }
 }
 
@@ -189,7 +200,7 @@ fn deliver(engine: &Engine, signal: c_int) -> Handled {
         handler(signal);
     }
     engine.model.borrow_mut().threads[me].blocked = before;
-    if action.flags & RESTART == 0 { Handled::EndsCalls } else { Handled::No }
+    if action.flags & RESTART == 0 { Handled::EndsCalls } else { Handled::Restarts }
 }
 
 /// Runs a handler that wants to know more: who sent the signal, but not where it came between.

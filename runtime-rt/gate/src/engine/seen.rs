@@ -54,6 +54,7 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_link,
     libc::SYS_unlink,
     libc::SYS_symlink,
+    libc::SYS_rt_sigpending,
     libc::SYS_futex,
     libc::SYS_epoll_create,
     libc::SYS_clock_nanosleep,

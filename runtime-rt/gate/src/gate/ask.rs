@@ -7,7 +7,7 @@ use model::pair::Rw;
 
 use super::injected::Hold;
 use super::lock::LockKind;
-use super::readiness::Readiness;
+use super::readiness::{Fed, Readiness};
 
 /// Whether a wait has an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,6 +204,16 @@ impl Ask {
                 | Self::Sleep { .. }
                 | Self::Call { .. }
         )
+    }
+
+    /// Whether it ends when a handler has run, also one after which calls are to be restarted: waits for signals, `poll` and its like do.
+    pub(crate) fn is_never_restarted(self) -> bool {
+        match self {
+            Self::AwaitSignal { .. } => true,
+            Self::Call { ready: Readiness::Outside(Fed::Child { .. }), .. } => false,
+            Self::Call { why, .. } => why == Cause::Poll,
+            _ => false,
+        }
     }
 
     /// Whether it goes on with what the request before has begun.

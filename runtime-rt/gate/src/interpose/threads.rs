@@ -6,6 +6,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use explorer::races::Party;
+use explorer::target::page::Note;
 use model::event::Range;
 use model::ids::{SiteKey, ThreadId};
 use model::pair::Rw;
@@ -32,10 +33,11 @@ static TEST_CANCEL: Real = Real::new(c"pthread_testcancel");
 static CANCEL_STATE: Real = Real::new(c"pthread_setcancelstate");
 static CANCEL_TYPE: Real = Real::new(c"pthread_setcanceltype");
 static KILL: Real = Real::new(c"pthread_kill");
+static QUEUE: Real = Real::new(c"pthread_sigqueue");
 
 /// All of them.
 pub(super) static REALS: &[&Real] =
-    &[&JOIN, &TRY_JOIN, &TIMED_JOIN, &CLOCK_JOIN, &DETACH, &EXIT, &CANCEL, &TEST_CANCEL, &CANCEL_STATE, &CANCEL_TYPE, &KILL];
+    &[&JOIN, &TRY_JOIN, &TIMED_JOIN, &CLOCK_JOIN, &DETACH, &EXIT, &CANCEL, &TEST_CANCEL, &CANCEL_STATE, &CANCEL_TYPE, &KILL, &QUEUE];
 
 type Function = extern "C" fn(*mut c_void) -> *mut c_void;
 type Attributes = libc::pthread_attr_t;
@@ -272,6 +274,17 @@ export! {
 
     fn pthread_kill(identity: libc::pthread_t, signal: c_int) -> c_int {
         let Some(engine) = running() else { return real!(KILL, fn(libc::pthread_t, c_int) -> c_int, identity, signal) };
+        match find(engine, identity) {
+            Some(to) => interrupts::send(engine, to, signal),
+            None => libc::ESRCH,
+        }
+    }
+
+    fn pthread_sigqueue(identity: libc::pthread_t, signal: c_int, value: *mut c_void) -> c_int {
+        let Some(engine) = running() else {
+            return real!(QUEUE, fn(libc::pthread_t, c_int, *mut c_void) -> c_int, identity, signal, value);
+        };
+        control::note(Note::QueuedSignals);
         match find(engine, identity) {
             Some(to) => interrupts::send(engine, to, signal),
             None => libc::ESRCH,

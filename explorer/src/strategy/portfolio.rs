@@ -7,6 +7,8 @@
 //! program comes to its end and so ends everything. When all that has gone on for long without covering everything, what is left to be
 //! found needs many switches: then half of the turns are partial order sampling and the random walk.
 //!
+//! A complete search that had executions cut says little of what comes after the cut, so that samples go on behind it, but not for ever.
+//!
 //! Turns follow from counts alone, so a portfolio repeats itself as its members do.
 
 use alloc::boxed::Box;
@@ -34,6 +36,9 @@ const OPENING: u64 = 500;
 /// what they are good at within hundreds of their turns; SafeStack, which needs eight preemptions, is met by either of the wide
 /// samplers once in about 600,000.
 const LONG: u64 = 20_000;
+
+/// How many executions may be cut where the complete search has come to its end, and each takes as long as one can.
+const CUT: u64 = 100;
 
 /// Up to how many preemptions schedules are run depth first.
 const FEW: u32 = 3;
@@ -128,6 +133,13 @@ impl Portfolio {
         waiting.min_by_key(|&(at, member)| turns(at, member) * 6 / member.share.at(self.stage)).map(|(at, _)| at)
     }
 
+    /// Whether samples have said enough of a program that the complete search could not cover, as executions were cut.
+    fn is_over(&self) -> bool {
+        let complete = &self.members[COMPLETE];
+        let Counts { cut, diverged, .. } = complete.strategy.counts();
+        complete.done && cut > 0 && diverged == 0 && (self.counts.cut >= CUT || self.stage == Stage::Late)
+    }
+
     /// Goes over to the shares of long explorations when it is one.
     fn look_at_length(&mut self) {
         if self.stage == Stage::Soon && self.members.iter().map(|member| member.turns).sum::<u64>() >= LONG {
@@ -166,7 +178,7 @@ impl Strategy for Portfolio {
 
     fn begin(&mut self) -> bool {
         self.look_at_length();
-        while self.covered.is_none() {
+        while self.covered.is_none() && !self.is_over() {
             let Some(at) = self.next() else { return false };
             let member = &mut self.members[at];
             if member.strategy.begin() {
@@ -297,6 +309,18 @@ mod tests {
         let all: u64 = late.iter().sum();
         assert!(all == 3000 && (late[SAMPLING] + late[RANDOM]) * 5 > all * 2, "{late:?}");
         assert!(late[COMPLETE] * 5 > all, "{late:?}");
+    }
+
+    #[test]
+    fn a_program_whose_executions_are_all_cut_is_given_up_soon() {
+        let mut portfolio = Portfolio::new(1, Preemptions::Unlimited);
+        let mut begun = 0;
+        while begun < LONG && portfolio.begin() {
+            begun += 1;
+            portfolio.end(&Ending { outcome: Outcome::Cut, pending: &[] });
+        }
+        assert!((CUT..LONG).contains(&begun), "{begun}");
+        assert!(matches!(portfolio.coverage(), Coverage::Partial(_)), "{:?}", portfolio.coverage());
     }
 
     #[test]

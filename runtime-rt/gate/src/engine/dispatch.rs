@@ -58,7 +58,9 @@ pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6
     if let Some(result) = print(engine, number, &arguments) {
         return Verdict::Done(result);
     }
-    if let Some(written) = traceless(number, &arguments) {
+    // While files cannot be changed, nobody can see a change.
+    let sees_files = number == libc::SYS_newfstatat && !engine.restorer.is_protecting() && seen::is_seen(number, &arguments);
+    if let Some(written) = traceless(number, &arguments).filter(|_| !sees_files) {
         touch(&engine.restorer, written);
         return Verdict::Done(pass(number, arguments));
     }

@@ -1,12 +1,16 @@
 //! Which system calls the fiber that wants them makes at scheduling points (`calls`), and in which of them a cancelled thread ends.
 
 use super::calls::descriptor;
+use crate::sys::call::word;
 
 /// Whether the fiber makes a call at a scheduling point.
 pub(crate) fn is_seen(number: libc::c_long, arguments: &[usize; 6]) -> bool {
     match number {
-        libc::SYS_fcntl => !matches!(descriptor(arguments[1]), libc::F_GETFD | libc::F_SETFD | libc::F_GETFL | libc::F_GETLK),
+        libc::SYS_fcntl => !matches!(descriptor(arguments[1]), libc::F_GETFD | libc::F_SETFD),
         libc::SYS_ioctl => !matches!(arguments[1], 0x5401 | 0x5413),
+        // Streams ask so for the size of their buffers.
+        libc::SYS_newfstatat => arguments[3] & word(libc::AT_EMPTY_PATH) == 0,
+        libc::SYS_statx => arguments[2] & word(libc::AT_EMPTY_PATH) == 0,
         _ => SEEN.binary_search(&number).is_ok(),
     }
 }
@@ -17,12 +21,15 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_write,
     libc::SYS_open,
     libc::SYS_close,
+    libc::SYS_stat,
+    libc::SYS_lstat,
     libc::SYS_poll,
     libc::SYS_lseek,
     libc::SYS_pread64,
     libc::SYS_pwrite64,
     libc::SYS_readv,
     libc::SYS_writev,
+    libc::SYS_access,
     libc::SYS_pipe,
     libc::SYS_select,
     libc::SYS_sched_yield,
@@ -41,12 +48,17 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_bind,
     libc::SYS_listen,
     libc::SYS_socketpair,
+    libc::SYS_setsockopt,
+    libc::SYS_getsockopt,
     libc::SYS_execve,
     libc::SYS_exit,
     libc::SYS_wait4,
     libc::SYS_flock,
     libc::SYS_truncate,
     libc::SYS_ftruncate,
+    libc::SYS_getcwd,
+    libc::SYS_chdir,
+    libc::SYS_fchdir,
     libc::SYS_rename,
     libc::SYS_mkdir,
     libc::SYS_rmdir,
@@ -54,9 +66,17 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_link,
     libc::SYS_unlink,
     libc::SYS_symlink,
+    libc::SYS_readlink,
+    libc::SYS_chmod,
+    libc::SYS_fchmod,
+    libc::SYS_umask,
+    libc::SYS_getrlimit,
     libc::SYS_rt_sigpending,
+    libc::SYS_mknod,
+    libc::SYS_setrlimit,
     libc::SYS_futex,
     libc::SYS_epoll_create,
+    libc::SYS_getdents64,
     libc::SYS_clock_nanosleep,
     libc::SYS_exit_group,
     libc::SYS_epoll_wait,
@@ -64,10 +84,14 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_waitid,
     libc::SYS_openat,
     libc::SYS_mkdirat,
+    libc::SYS_mknodat,
     libc::SYS_unlinkat,
     libc::SYS_renameat,
     libc::SYS_linkat,
     libc::SYS_symlinkat,
+    libc::SYS_readlinkat,
+    libc::SYS_fchmodat,
+    libc::SYS_faccessat,
     libc::SYS_pselect6,
     libc::SYS_ppoll,
     libc::SYS_splice,
@@ -88,6 +112,7 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_preadv,
     libc::SYS_pwritev,
     libc::SYS_recvmmsg,
+    libc::SYS_prlimit64,
     libc::SYS_sendmmsg,
     libc::SYS_renameat2,
     libc::SYS_memfd_create,
@@ -97,6 +122,7 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_pwritev2,
     libc::SYS_close_range,
     libc::SYS_openat2,
+    libc::SYS_faccessat2,
 ];
 
 /// Calls in which a thread that was cancelled ends, whether they wait or not.

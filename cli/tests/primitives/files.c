@@ -1,0 +1,60 @@
+// Threads that look at what others change through the kernel: files by name, and what the process has only once.
+// case access: 0 | 1
+// case status: 0 | 1
+// case link: 0 | 1
+// case folder: 0 | 1
+// case mask: 0 | 7
+// case flags: 0 | 1
+// case option: 0 | 1
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static char folder[] = "filesXXXXXX", file[32];
+static const char *is;
+static int descriptor;
+static void *change(void *unused) {
+  int one = 1;
+  if (!strcmp(is, "access") || !strcmp(is, "status")) close(creat(file, 0600));
+  if (!strcmp(is, "link")) symlink("/", file);
+  if (!strcmp(is, "folder")) chdir("/");
+  if (!strcmp(is, "mask")) umask(7);
+  if (!strcmp(is, "flags")) fcntl(descriptor, F_SETFL, O_NONBLOCK);
+  if (!strcmp(is, "option")) setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+  return unused;
+}
+static int look(void) {
+  struct stat status;
+  char text[4096] = "";
+  int option = 0;
+  socklen_t length = sizeof option;
+  if (!strcmp(is, "access")) return access(file, F_OK) == 0;
+  if (!strcmp(is, "status")) return stat(file, &status) == 0;
+  if (!strcmp(is, "link")) return readlink(file, text, sizeof text) > 0;
+  if (!strcmp(is, "folder")) return getcwd(text, sizeof text) && !strcmp(text, "/");
+  if (!strcmp(is, "mask")) return umask(0);
+  if (!strcmp(is, "flags")) return (fcntl(descriptor, F_GETFL) & O_NONBLOCK) != 0;
+  getsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &option, &length);
+  return option != 0;
+}
+int main(int argc, char **argv) {
+  pthread_t t;
+  is = argc > 1 ? argv[1] : "";
+  umask(0);
+  descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+  snprintf(file, sizeof file, "%s/a", mkdtemp(folder));
+  int before = open(".", O_PATH);
+  pthread_create(&t, NULL, change, NULL);
+  int seen = look();
+  pthread_join(t, NULL);
+  fchdir(before);
+  unlink(file);
+  rmdir(folder);
+  printf("%d", seen);
+  fflush(stdout);
+}

@@ -118,7 +118,7 @@ pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'
         estimate: explored.estimate,
         seconds,
         #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-        schedules_per_second: if seconds > 0.0 { counts.schedules as f64 / seconds } else { 0.0 },
+        schedules_per_second: if seconds > 0.0 { counts.schedules.saturating_sub(explored.earlier) as f64 / seconds } else { 0.0 },
         outcomes: explored.found.outcomes.clone(),
         reads_from: explored.found.reads_from,
         interleaved: explored.found.interleaved.iter().map(|found| kept::sentence(found, sources)).collect(),

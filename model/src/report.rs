@@ -76,7 +76,7 @@ pub struct CheckResult {
     pub interleaved: Vec<String>,
     /// Wall time.
     pub seconds: f64,
-    /// `schedules / seconds`.
+    /// Those schedules that were explored in these seconds, without what a checkpoint had, by the seconds.
     pub schedules_per_second: f64,
     /// Things that the reader must know to judge the result: what was not covered, which driver ran and why.
     #[cfg_attr(feature = "serde", serde(default))]

@@ -186,7 +186,9 @@ fn an_interrupted_exploration_goes_on_where_it_was() {
     assert_eq!(broken_off["results"][0]["complete"], false);
     assert_eq!(result(&sandbox, &options).0, expected);
     // What is done is not done again.
-    assert_eq!(result(&sandbox, &[&options[..], &["--timeout", "0.000001"]].concat()).0, expected);
+    let (again, said) = result(&sandbox, &[&options[..], &["--timeout", "0.000001"]].concat());
+    assert_eq!(again, expected);
+    assert!(said.out.contains(" 0 schedules a second"), "{}", said.out);
 
     let other = sandbox.atomfix(&["check", "./app", "--strategy", "dpor", "--checkpoint", "kept"]);
     assert_eq!(other.code, 2);

@@ -27,6 +27,7 @@ pub fn nothing() -> Explored {
         restored_pages: 0,
         estimate: None,
         time: Duration::ZERO,
+        earlier: 0,
         timed_out: false,
         found: Found::default(),
     }

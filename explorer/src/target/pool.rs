@@ -35,7 +35,7 @@ pub fn run(
     save: &mut dyn FnMut(&Campaign) -> io::Result<()>,
 ) -> io::Result<Explored> {
     save(campaign)?;
-    let begin = Instant::now();
+    let (begin, earlier) = (Instant::now(), campaign.counted().schedules);
     let mut running: Vec<(PartId, Watched)> = Vec::new();
     // Those that may do another part.
     let mut idle: Vec<Watched> = Vec::new();
@@ -96,7 +96,7 @@ pub fn run(
     let _ = save(campaign);
     let mut total = campaign.total();
     total.timed_out = !campaign.is_over() && limits.whole.is_some_and(|whole| begin.elapsed() >= whole);
-    total.time = begin.elapsed();
+    (total.time, total.earlier) = (begin.elapsed(), earlier);
     if ending == Ending::Ended {
         simplify(program, campaign, limits, &mut total)?;
     } else {

@@ -68,6 +68,8 @@ pub struct Explored {
     pub estimate: Option<Estimate>,
     /// Wall time of the exploration itself.
     pub time: Duration,
+    /// Of its schedules: those that an interrupted exploration had come to before that time.
+    pub earlier: u64,
     /// Whether it was stopped because its time was over.
     pub timed_out: bool,
     /// What was found.
@@ -304,6 +306,7 @@ fn conclude(target: &Target, ending: Ending, elapsed: Duration, timed_out: bool)
         restored_pages: target.word(Word::RestoredPages),
         estimate: estimate(target),
         time: if measured.is_zero() { elapsed } else { measured },
+        earlier: 0,
         timed_out,
         found,
     })

@@ -63,7 +63,7 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, frame: usiz
     // comes back; any other one counts as progress.
     let is_word = rw.writes() && range.length <= WORD;
     let in_doubt = is_word && (asks || atomic);
-    let is_local = !asks && fiber.is_on_stack(frame, range);
+    let is_local = rw.writes() && !asks && fiber.is_on_stack(frame, range);
     let found = {
         let mut circle = fiber.circle.borrow_mut();
         if rw.writes() && !in_doubt && !is_local {

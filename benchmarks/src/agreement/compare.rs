@@ -179,7 +179,10 @@ impl Builder<'_> {
         // The first exploration makes the gated build.
         self.atomfix(&["check", "./interpreter", "--max-schedules", "1", "--", "0"])?;
         let builds = self.folder.join("interpreter.atomfix/build");
-        let entry = fs::read_dir(&builds).with_context(|| builds.display().to_string())?.next().context("no gated build was made")?;
+        // Beside it lies a list of what has no hooks, with an extension.
+        let mut entries = fs::read_dir(&builds).with_context(|| builds.display().to_string())?;
+        let is_build = |entry: &std::io::Result<fs::DirEntry>| entry.as_ref().map_or(true, |entry| entry.path().extension().is_none());
+        let entry = entries.find(is_build).context("no gated build was made")?;
         Ok(entry?.path())
     }
 

@@ -168,6 +168,7 @@ mod tests {
             assert_eq!(readable(text), expected);
         }
     }
+
     #[test]
     fn functions_that_are_left_alone_for_one_reason_stand_together() {
         let uncovered = |what: &str, why: &str, gap| Uncovered { what: what.into(), why: why.into(), gap };

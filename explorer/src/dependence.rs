@@ -35,7 +35,7 @@ pub struct Footprint {
     second: Range,
 }
 
-/// No memory, which overlaps with none.
+/// No memory, which overlaps with none: the only range without a byte, and never seen outside of a footprint.
 const NOWHERE: Range = Range { address: u64::MAX, length: 0 };
 
 impl Footprint {
@@ -68,9 +68,8 @@ impl Footprint {
     /// Whether they touch common memory.
     #[inline]
     fn touches(&self, other: &Self) -> bool {
-        let apart = !self.first.overlaps(other.first);
         // Few have a second range.
-        !apart
+        self.first.overlaps(other.first)
             || self.second.length > 0 && (self.second.overlaps(other.first) || self.second.overlaps(other.second))
             || other.second.length > 0 && self.first.overlaps(other.second)
     }

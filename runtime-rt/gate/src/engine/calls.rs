@@ -113,21 +113,18 @@ impl Caller<'_> {
 
 fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Result<usize, Errno> {
     engine.with_current(|fiber| fiber.circle.borrow_mut().progress());
+    if matches!(number, libc::SYS_rt_sigqueueinfo | libc::SYS_rt_tgsigqueueinfo) && own_signal(number, &arguments).is_some() {
+        control::note(Note::QueuedSignals);
+    }
     match number {
         libc::SYS_kill | libc::SYS_rt_sigqueueinfo => {
             if let Some(signal) = own_signal(number, &arguments) {
-                if number == libc::SYS_rt_sigqueueinfo {
-                    control::note(Note::QueuedSignals);
-                }
                 interrupts::send_to_process(engine, signal);
                 return Ok(0);
             }
         }
         libc::SYS_tkill | libc::SYS_tgkill | libc::SYS_rt_tgsigqueueinfo => {
             if let Some(signal) = own_signal(number, &arguments) {
-                if number == libc::SYS_rt_tgsigqueueinfo {
-                    control::note(Note::QueuedSignals);
-                }
                 let named = if number == libc::SYS_tkill { arguments[0] } else { arguments[1] };
                 let thread = named.checked_sub(process()).filter(|&at| at < engine.fibers.borrow().len());
                 interrupts::send(engine, thread.map_or(engine.current(), ThreadId::new), signal);

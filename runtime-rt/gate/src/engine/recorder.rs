@@ -70,11 +70,11 @@ impl Recorder {
         self.picks.push((step, option));
     }
 
-    pub(super) fn push(&mut self, step: Recorded) {
-        if let Some(points) = self.points.as_mut().and_then(|points| points.get_mut(step.step.thread.index())) {
+    pub(super) fn push(&mut self, recorded: Recorded) {
+        if let Some(points) = self.points.as_mut().and_then(|points| points.get_mut(recorded.step.thread.index())) {
             points.taken += 1;
         }
-        self.steps.push(step);
+        self.steps.push(recorded);
     }
 
     /// The steps in the form of a schedule.

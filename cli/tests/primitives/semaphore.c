@@ -12,10 +12,13 @@
 // case named-missing: 2 22
 // case shared: alone
 // note shared: locks or semaphores may be shared with other processes
+// case full: -1 75 2147483647
+// case too-many: -1 22
 // case never: deadlock-condition a thread waits for a signal that nobody is left to give
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -85,6 +88,17 @@ int main(int argc, char **argv) {
   } else if (!strcmp(is, "named-missing")) {
     printf("%d ", sem_open("/atomfix", 0) == SEM_FAILED ? errno : 0);
     printf("%d", sem_close(&s) ? errno : 0);
+  } else if (!strcmp(is, "full")) {
+    sem_init(&s, 0, SEM_VALUE_MAX - 1);
+    sem_post(&s);
+    errno = 0;
+    printf("%d ", sem_post(&s));
+    printf("%d ", errno);
+    sem_getvalue(&s, &result);
+    printf("%d", result);
+  } else if (!strcmp(is, "too-many")) {
+    printf("%d ", sem_init(&s, 0, SEM_VALUE_MAX + 1u));
+    printf("%d", errno);
   } else if (!strcmp(is, "never")) {
     sem_wait(&s);
   } else {

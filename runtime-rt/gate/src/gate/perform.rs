@@ -20,6 +20,9 @@ pub(crate) fn bit(signal: i32) -> u64 {
     u32::try_from(signal - 1).ok().and_then(|place| 1_u64.checked_shl(place)).unwrap_or(0)
 }
 
+/// The highest count of a semaphore.
+const SEM_VALUE_MAX: u32 = i32::MAX.cast_unsigned();
+
 /// The result of a wait that ended without a cause: no number of an error.
 pub(crate) const FOR_NOTHING: i32 = -1;
 
@@ -98,10 +101,13 @@ impl Model {
                     0
                 }
             },
-            (Ask::SemPost { .. }, Some(semaphore), _) => {
-                *self.objects.semaphore(semaphore) += 1;
-                0
-            }
+            (Ask::SemPost { .. }, Some(semaphore), _) => match self.objects.semaphore(semaphore) {
+                count if *count >= SEM_VALUE_MAX => libc::EOVERFLOW,
+                count => {
+                    *count += 1;
+                    0
+                }
+            },
             (Ask::BarrierArrive { .. }, Some(barrier), _) => self.arrive(barrier, thread),
             (Ask::OnceEnter { .. }, Some(once), _) => {
                 let once = self.objects.once(once);

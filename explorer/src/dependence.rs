@@ -111,7 +111,8 @@ enum Group {
 fn class(kind: EventKind) -> Class {
     use EventKind as K;
     let group = match kind {
-        K::Access { rw: Rw::Read, .. } | K::CompareAndSwap { finds: Comparison::Unequal, .. } => Group::Reads,
+        // A sleep that may be interrupted looks at the word that says so.
+        K::Access { rw: Rw::Read, .. } | K::CompareAndSwap { finds: Comparison::Unequal, .. } | K::Sleep => Group::Reads,
         K::ReadLock | K::TryReadLock => Group::ReadLocks,
         K::Acquire { mode: Mode::R } => Group::Shared,
         K::SemPost => Group::Posts,
@@ -146,7 +147,7 @@ fn class(kind: EventKind) -> Class {
         K::Create { .. } => return Class::Creation,
         K::External => return Class::Outside,
         K::ExitProcess => return Class::Everything,
-        K::Start | K::Exit | K::Fail | K::Join { .. } | K::Yield | K::Sleep => return Class::Nothing,
+        K::Start | K::Exit | K::Fail | K::Join { .. } | K::Yield => return Class::Nothing,
     };
     Class::Memory { group }
 }
@@ -198,6 +199,8 @@ mod tests {
         check(wait, at(64, EventKind::Access { rw: Rw::Write, atomic: true }), true);
         check(wait, at(0, EventKind::SemPost), true);
         check(wait, at(32, EventKind::SemPost), false);
+        check(at(64, EventKind::Sleep), at(64, EventKind::Access { rw: Rw::Write, atomic: true }), true);
+        check(at(64, EventKind::Sleep), at(64, EventKind::Access { rw: Rw::Read, atomic: true }), false);
         let external = Event { kind: EventKind::External, range: None, object: None, site: None };
         check(wait, external, false);
         check(Event { range: None, ..wait }, external, true);

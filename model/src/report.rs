@@ -190,6 +190,8 @@ pub enum FailureKind {
     DoubleFree,
     /// What is given back is no block of the heap.
     BadFree,
+    /// A lock, condition, semaphore or barrier is used in a way that POSIX leaves undefined: after it was destroyed, say.
+    Misuse,
 }
 
 /// All kinds, with the word that each has in the text and JSON forms.
@@ -208,6 +210,7 @@ pub const FAILURE_WORDS: &[(FailureKind, &str)] = &[
     (FailureKind::UseAfterFree, "use-after-free"),
     (FailureKind::DoubleFree, "double-free"),
     (FailureKind::BadFree, "bad-free"),
+    (FailureKind::Misuse, "misuse"),
 ];
 
 impl FailureKind {

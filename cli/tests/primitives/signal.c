@@ -20,6 +20,16 @@
 // note queued: without its value
 // case queued-for-all: 1
 // note queued-for-all: without its value
+// case sleep: 0 0 | 4 10
+// case sleep-partly: 0 0 | 4 7
+// case sleep-absolute: 0 0 | 4 0
+// case sleep-seconds: 0 | 10
+// case sleep-microseconds: 0 | 4
+// case sleep-c11: 0 0 | -1 10
+// case sleep-ignored: 0 0
+// case sleep-overdue: 0 0
+// case nobody: deadlock-condition a thread waits for a signal that no thread is left to send; none comes from outside or from timers
+// case nobody-beside: deadlock-condition a thread waits for a signal that no thread is left to send; none comes from outside or from timers
 // case none: 0
 // case gone: 3
 #define _GNU_SOURCE
@@ -31,6 +41,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 static atomic_int taken, seen;
@@ -52,6 +63,16 @@ static void *wait_semaphore(void *unused) {
 }
 static void *send(void *unused) {
   pthread_kill(initial, SIGUSR1);
+  return unused;
+}
+static void *send_later(void *seconds) {
+  sleep((unsigned)(long)seconds);
+  pthread_kill(initial, SIGUSR1);
+  return NULL;
+}
+static void *wait_for_ever(void *unused) {
+  int signal;
+  sigwait(&set, &signal);
   return unused;
 }
 static void *wait_poll(void *unused) {
@@ -97,7 +118,7 @@ int main(int argc, char **argv) {
   sigemptyset(&set);
   sigaddset(&set, SIGUSR1);
   if (strstr(is, "restarted")) action.sa_flags = SA_RESTART;
-  if (!strcmp(is, "ignored")) action.sa_handler = SIG_IGN;
+  if (strstr(is, "ignored")) action.sa_handler = SIG_IGN;
   if (strcmp(is, "no-handler")) sigaction(SIGUSR1, &action, NULL);
   if (!strcmp(is, "itself")) {
     raise(SIGUSR1);
@@ -127,6 +148,33 @@ int main(int argc, char **argv) {
   } else if (!strcmp(is, "queued-for-all")) {
     sigqueue(getpid(), SIGUSR1, (union sigval){.sival_int = 7});
     printf("%d", taken == 2);
+  } else if (!strncmp(is, "sleep", 5)) {
+    struct timespec span = {10, 0}, rest = {0, 0}, at;
+    long before = !strcmp(is, "sleep-partly") ? 3 : !strcmp(is, "sleep-overdue") ? 20 : 0;
+    int result;
+    pthread_create(&t, NULL, before ? send_later : send, (void *)before);
+    if (!strcmp(is, "sleep-absolute")) {
+      clock_gettime(CLOCK_MONOTONIC, &at);
+      at.tv_sec += 10;
+      result = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, &rest);
+    } else if (!strcmp(is, "sleep-seconds")) {
+      result = (int)sleep(10);
+    } else if (!strcmp(is, "sleep-microseconds")) {
+      result = usleep(10000000) ? errno : 0;
+    } else if (!strcmp(is, "sleep-c11")) {
+      result = thrd_sleep(&span, &rest);
+    } else {
+      result = nanosleep(&span, &rest) ? errno : 0;
+    }
+    pthread_join(t, NULL);
+    printf("%d", result);
+    if (!strstr(is, "seconds")) printf(" %ld", (long)rest.tv_sec);
+  } else if (!strcmp(is, "nobody")) {
+    pause();
+  } else if (!strcmp(is, "nobody-beside")) {
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    pthread_create(&t, NULL, wait_for_ever, NULL);
+    pthread_join(t, NULL);
   } else if (!strncmp(is, "wait", 4)) {
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     pthread_create(&t, NULL, await, !strcmp(is, "wait") ? NULL : !strcmp(is, "wait-timed") ? (void *)&taken : (void *)&seen);

@@ -1,4 +1,4 @@
-// Time is virtual: it passes by sleeping, exactly as long, and all clocks run together.
+// Time is virtual: it passes by sleeping, exactly as long, and all clocks run together. Those of work do not pass by sleeping.
 // case sleep: 3.500000001
 // case absolute: 2.000000000
 // case clocks: same
@@ -8,16 +8,26 @@
 // case timer-periodic: 3.000000000 3
 // case timer-polled: 2.000000000 1
 // case timer-beside: 0 | 1
+// case work: 0 0 0 0 0
+// case time-until: done
+// case work-until: done
+// case work-of-thread: 0 1
+// case none: 22 22 22 22
+// case no-time: 22 22 22 22 0 22
 // case alarm: pass
 // note alarm: the program handles signals
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
+#include <errno.h>
+#include <semaphore.h>
 #include <stdint.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/time.h>
+#include <sys/times.h>
 #include <sys/timerfd.h>
 #include <threads.h>
 #include <time.h>
@@ -37,6 +47,16 @@ static struct timespec now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return time;
+}
+static long worked(clockid_t clock) {
+  struct timespec time;
+  if (clock_gettime(clock, &time)) return -1;
+  return time.tv_sec * 1000000000 + time.tv_nsec;
+}
+static void *work(void *unused) {
+  while (worked(CLOCK_THREAD_CPUTIME_ID) < 1000000) {
+  }
+  return unused;
 }
 static void since(struct timespec begin) {
   struct timespec end = now();
@@ -65,6 +85,53 @@ int main(int argc, char **argv) {
     gettimeofday(&day, NULL);
     int same = time(NULL) == day.tv_sec && day.tv_sec == begin.tv_sec && coarse.tv_sec == begin.tv_sec && day.tv_usec == begin.tv_nsec / 1000;
     printf("%s", same ? "same" : "different");
+  } else if (!strcmp(is, "work")) {
+    struct rusage usage;
+    struct tms ticks;
+    sleep(1);
+    getrusage(RUSAGE_SELF, &usage);
+    times(&ticks);
+    printf("%ld %ld ", worked(CLOCK_PROCESS_CPUTIME_ID), worked(CLOCK_THREAD_CPUTIME_ID));
+    printf("%ld %ld %ld", (long)clock(), (long)usage.ru_utime.tv_sec, (long)ticks.tms_utime);
+  } else if (!strcmp(is, "time-until")) {
+    time_t end = time(NULL) + 2;
+    while (time(NULL) < end) {
+    }
+    printf("done");
+  } else if (!strcmp(is, "work-until")) {
+    while (clock() < CLOCKS_PER_SEC / 10) {
+    }
+    printf("done");
+  } else if (!strcmp(is, "work-of-thread")) {
+    pthread_t t;
+    clockid_t of;
+    pthread_create(&t, NULL, work, NULL);
+    int result = pthread_getcpuclockid(t, &of);
+    // It has ended, and was not joined: its clock is there.
+    while (worked(of) < 1000000) sleep(1);
+    pthread_join(t, NULL);
+    printf("%d %d", result, worked(CLOCK_PROCESS_CPUTIME_ID) >= 1000000);
+  } else if (!strcmp(is, "none")) {
+    struct timespec time = {0, 0};
+    printf("%d ", clock_gettime(99, &time) ? errno : 0);
+    printf("%d ", clock_nanosleep(99, 0, &time, NULL));
+    printf("%d ", clock_nanosleep(CLOCK_THREAD_CPUTIME_ID, 0, &time, NULL));
+    printf("%d", clock_gettime(-1, &time) ? errno : 0);
+  } else if (!strcmp(is, "no-time")) {
+    struct timespec none = {1, 1000000000};
+    pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+    pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+    sem_t s;
+    sem_init(&s, 0, 1);
+    printf("%d ", nanosleep(&none, NULL) ? errno : 0);
+    printf("%d ", pthread_rwlock_timedrdlock(&l, &none));
+    printf("%d ", sem_timedwait(&s, &none) ? errno : 0);
+    pthread_mutex_lock(&m);
+    printf("%d ", pthread_cond_timedwait(&c, &m, &none));
+    pthread_mutex_unlock(&m);
+    printf("%d ", pthread_mutex_timedlock(&m, &none));
+    printf("%d", pthread_mutex_timedlock(&m, &none));
   } else if (!strcmp(is, "two")) {
     pthread_t t;
     pthread_create(&t, NULL, say, (void *)1);

@@ -5,32 +5,32 @@
 //! Not handled: the processor's own time stamps and random numbers.
 
 use explorer::target::page::Note;
+use model::ids::ThreadId;
 
+use super::clocks::{self, parts};
 use super::fiber::Engine;
 use super::{control, handlers};
+use crate::gate::ask::Nanoseconds;
 use crate::gate::model::EPOCH;
-use crate::gate::thread::Hope;
 use crate::sys::call::{process, word};
-
-/// Where virtual time begins, in seconds.
-const BEGIN: u64 = EPOCH.0 / 1_000_000_000;
 
 /// What the call returns, if it is one of these.
 pub(crate) fn answer(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> Option<isize> {
     let [first, second, third, ..] = *arguments;
     match number {
-        libc::SYS_clock_gettime => {
-            let (seconds, nanoseconds) = now(engine);
-            store(second, [seconds, nanoseconds]);
-            Some(0)
-        }
+        libc::SYS_clock_gettime => Some(match clocks::read(engine, super::calls::descriptor(first)) {
+            Some(time) => {
+                store(second, parts(time));
+                0
+            }
+            None => -(libc::EINVAL as isize),
+        }),
         libc::SYS_gettimeofday => {
-            let (seconds, nanoseconds) = now(engine);
-            store(first, [seconds, nanoseconds / 1000]);
+            store(first, in_microseconds(clocks::now(engine)));
             Some(0)
         }
         libc::SYS_time => {
-            let (seconds, _) = now(engine);
+            let [seconds, _] = parts(clocks::now(engine));
             store(first, seconds);
             isize::try_from(seconds).ok()
         }
@@ -48,32 +48,35 @@ pub(crate) fn answer(engine: &Engine, number: libc::c_long, arguments: &[usize; 
             Some(0)
         }
         libc::SYS_getrusage => {
-            let (seconds, nanoseconds) = now(engine);
+            let worked = match super::calls::descriptor(first) {
+                libc::RUSAGE_SELF => clocks::worked_by_all(engine),
+                libc::RUSAGE_THREAD => clocks::worked_by_caller(engine),
+                _ => Nanoseconds(0),
+            };
             let mut usage = [0_u64; 18];
-            (usage[0], usage[1]) = (seconds - BEGIN, nanoseconds / 1000);
+            [usage[0], usage[1]] = in_microseconds(worked);
             store(second, usage);
             Some(0)
         }
         libc::SYS_times => {
-            let (seconds, nanoseconds) = now(engine);
-            let ticks = (seconds - BEGIN) * 100 + nanoseconds / 10_000_000;
-            store(first, [ticks, 0, 0, 0]);
-            isize::try_from(ticks).ok()
+            const TICK: u64 = 10_000_000;
+            store(first, [clocks::worked_by_all(engine).0 / TICK, 0, 0, 0]);
+            isize::try_from((clocks::now(engine).0 - EPOCH.0) / TICK).ok()
         }
         libc::SYS_gettid => isize::try_from(process() + engine.current().index()).ok(),
         _ => None,
     }
 }
 
-/// Whether `gettid` gives this number to a thread of this execution.
-pub(super) fn is_thread(engine: &Engine, number: usize) -> bool {
-    number.checked_sub(process()).is_some_and(|index| index < engine.model.borrow().threads.len())
+/// The thread of this execution to which `gettid` gives this number.
+pub(super) fn thread(engine: &Engine, number: usize) -> Option<ThreadId> {
+    number.checked_sub(process()).filter(|&index| index < engine.model.borrow().threads.len()).map(ThreadId::new)
 }
 
-fn now(engine: &Engine) -> (u64, u64) {
-    engine.hope(Hope::Time);
-    let now = engine.model.borrow().now().0;
-    (now / 1_000_000_000, now % 1_000_000_000)
+/// Seconds and microseconds.
+fn in_microseconds(time: Nanoseconds) -> [u64; 2] {
+    let [seconds, nanoseconds] = parts(time);
+    [seconds, nanoseconds / 1000]
 }
 
 fn store<T>(address: usize, value: T) {

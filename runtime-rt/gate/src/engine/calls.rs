@@ -11,7 +11,7 @@ use model::ids::{SiteKey, ThreadId};
 use super::dispatch::own_signal;
 use super::fiber::{Engine, running};
 use super::outside::{Origin, source};
-use super::{answers, control, endings, interrupts, output, seen, timers};
+use super::{answers, clocks, control, endings, interrupts, output, seen, timers};
 use crate::gate::ask::{Ask, Nanoseconds, Request, Until};
 use crate::gate::readiness::{Fed, Readiness};
 use crate::interpose::futex;
@@ -143,7 +143,7 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
             engine.point(Ask::Yield);
             return Ok(0);
         }
-        libc::SYS_nanosleep | libc::SYS_clock_nanosleep => return Ok(sleep(engine, number, &arguments)),
+        libc::SYS_nanosleep | libc::SYS_clock_nanosleep => return sleep(engine, number, &arguments),
         libc::SYS_futex => {
             if let Some(result) = futex::perform(engine, arguments[0], arguments[1], arguments[2], arguments[3]) {
                 return result;
@@ -204,13 +204,23 @@ fn cause(number: libc::c_long) -> Cause {
     }
 }
 
-fn sleep(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> usize {
-    let at = if number == libc::SYS_nanosleep { 0 } else { 2 };
-    let wanted = span_at(arguments[at], 1_000_000_000).unwrap_or_default();
-    let absolute = number == libc::SYS_clock_nanosleep && arguments[1] & 1 != 0;
-    let before = if absolute { engine.model.borrow().now() } else { Nanoseconds(0) };
-    engine.point(Ask::Sleep { span: Nanoseconds(wanted.0.saturating_sub(before.0)) });
-    0
+fn sleep(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> Result<usize, Errno> {
+    let [clock, flags, time, place] = match number {
+        libc::SYS_nanosleep => [word(libc::CLOCK_MONOTONIC), 0, arguments[0], arguments[1]],
+        _ => [arguments[0], arguments[1], arguments[2], arguments[3]],
+    };
+    let (clock, flags) = (descriptor(clock), descriptor(flags));
+    let time: *const [i64; 2] = core::ptr::with_exposed_provenance(time);
+    // SAFETY: the program passes a valid time, or null.
+    let [seconds, fraction] = *unsafe { time.as_ref() }.ok_or(Errno(libc::EFAULT))?;
+    let time = clocks::span(seconds, fraction).filter(|_| clocks::can_sleep_by(engine, clock)).ok_or(Errno(libc::EINVAL))?;
+    let Err(clocks::Rest(rest)) = clocks::sleep_by(engine, clock, flags, time) else { return Ok(0) };
+    let place: *mut [u64; 2] = core::ptr::with_exposed_provenance_mut(place);
+    if !place.is_null() && flags & libc::TIMER_ABSTIME == 0 {
+        // SAFETY: as above.
+        unsafe { place.write(clocks::parts(rest)) };
+    }
+    Err(Errno(libc::EINTR))
 }
 
 /// Whether a descriptor gives random numbers, which are the same in every execution.

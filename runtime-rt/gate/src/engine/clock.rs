@@ -51,6 +51,7 @@ pub(crate) fn answer(engine: &Engine, context: *mut c_void) -> bool {
     engine.hope(Hope::Time);
     let mut model = engine.model.borrow_mut();
     model.advance(STEP);
+    model.threads[engine.current().index()].worked.0 += STEP.0;
     let now = model.now().0;
     registers[RAX] = (now & 0xffff_ffff).cast_signed();
     registers[RDX] = (now >> 32).cast_signed();

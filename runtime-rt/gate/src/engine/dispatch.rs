@@ -97,7 +97,7 @@ fn as_caller(engine: &Engine, number: libc::c_long, mut arguments: [usize; 6]) -
         libc::SYS_setpriority | libc::SYS_getpriority if arguments[0] == libc::PRIO_PROCESS as usize => 1,
         _ => return arguments,
     };
-    if answers::is_thread(engine, arguments[at]) {
+    if answers::thread(engine, arguments[at]).is_some() {
         arguments[at] = 0;
     }
     arguments

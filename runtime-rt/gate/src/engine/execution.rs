@@ -14,7 +14,7 @@ use model::ids::{SiteKey, ThreadId};
 use model::report::FailureKind;
 
 use super::endings::{end_process, end_thread};
-use super::failure::{Failed, deadlock, has_lock_cycle};
+use super::failure::{Failed, deadlock};
 use super::fiber::{Engine, Fiber, Routine, Stop};
 use super::outside::{self, Patience};
 use super::recorder::Recorded;
@@ -205,10 +205,8 @@ fn free_somebody(engine: &Engine, strategy: &mut dyn Strategy) -> Result<(), End
         control::note(Note::Revocations);
         return Ok(());
     }
-    if model.awaits_signal() && !has_lock_cycle(&model) {
-        // Whoever waits for a signal may get one from outside: what would follow is not known.
+    if model.awaits_signal() {
         control::note(Note::Signals);
-        return Err(Ended::Passed);
     }
     let failed = deadlock(&model);
     if control::has_noted(Note::SignalDescriptors) && failed.kind == FailureKind::DeadlockCondition {

@@ -145,6 +145,13 @@ pub(crate) fn deadlock(model: &Model) -> Failed {
         (FailureKind::DeadlockLock, Some(thread), "threads wait for locks in a cycle")
     } else if let Some(thread) = spinner {
         (FailureKind::Livelock, Some(thread), "a thread spins on something that nobody is left to change")
+    } else if let Some(thread) = asks(|ask| matches!(ask, Ask::AwaitSignal { .. })) {
+        // Whoever waits for a signal may be meant to get one from outside: that says most of what the program waits for.
+        (
+            FailureKind::DeadlockCondition,
+            Some(thread),
+            "a thread waits for a signal that no thread is left to send; none comes from outside or from timers",
+        )
     } else if peers.is_some_and(|thread| signalled_in_vain(model, thread)) {
         (FailureKind::LostWakeUp, peers, "a thread waits for a signal that came before the wait")
     } else if peers.is_some_and(|thread| matches!(model.threads[thread.index()].request.ask, Ask::Call { .. })) {
@@ -192,11 +199,6 @@ fn signalled_in_vain(model: &Model, thread: ThreadId) -> bool {
     }
 }
 
-/// Whether some thread waits, through holders of locks, for itself.
-pub(crate) fn has_lock_cycle(model: &Model) -> bool {
-    (0..model.threads.len()).map(ThreadId::new).any(|thread| in_lock_cycle(model, thread))
-}
-
 /// One line on what a thread waits for. The site stands for its source position, which `atomfix` knows.
 fn describe(model: &Model, thread: ThreadId) -> String {
     use alloc::format;
@@ -216,7 +218,7 @@ fn describe(model: &Model, thread: ThreadId) -> String {
         Ask::BarrierLeave { .. } => format!("{thread} waits at barrier{object}{at}"),
         Ask::FutexReturn { .. } => format!("{thread} waits for the value at{object} to change{at}"),
         Ask::Call { ready, .. } => format!("{thread} waits {ready}{at}"),
-        Ask::AwaitSignal { .. } => format!("{thread} waits for a signal from outside{at}"),
+        Ask::AwaitSignal { .. } => format!("{thread} waits for a signal to be sent{at}"),
         Ask::Acquire { .. } => format!("{thread} waits for an injected lock{held}{at}"),
         Ask::OnceEnter { .. } => format!("{thread} waits for a once routine{object}{at}"),
         _ => format!("{thread} waits for lock{object}{held}{at}"),

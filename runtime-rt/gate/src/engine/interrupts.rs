@@ -59,7 +59,7 @@ pub(crate) fn request(engine: &Engine, me: ThreadId, request: Request) -> i32 {
             end(engine);
         }
         let least = if request.ask.is_never_restarted() { Handled::Restarts } else { Handled::EndsCalls };
-        if handled >= least && matches!(request.ask, Ask::SemWait { .. } | Ask::Call { .. } | Ask::AwaitSignal { .. }) {
+        if handled >= least && matches!(request.ask, Ask::SemWait { .. } | Ask::Call { .. } | Ask::AwaitSignal { .. } | Ask::Sleep { .. }) {
             return libc::EINTR;
         }
     }

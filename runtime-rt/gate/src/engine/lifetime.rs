@@ -16,6 +16,7 @@ use model::ids::{SiteKey, ThreadId};
 use model::pair::Rw;
 use model::report::FailureKind;
 
+use super::destroyed::{self, Destroyed};
 use super::endings;
 use super::failure::Failed;
 use super::fiber::Engine;
@@ -28,6 +29,8 @@ pub(crate) struct Lifetimes {
     /// Whether there are any.
     any: Cell<bool>,
     given_back: RefCell<Vec<GivenBack>>,
+    /// Locks and the like that it destroyed.
+    pub(crate) destroyed: Destroyed,
 }
 
 #[derive(Clone, Copy)]
@@ -43,11 +46,12 @@ impl Lifetimes {
         if self.any.replace(false) {
             self.given_back.borrow_mut().clear();
         }
+        self.destroyed.begin();
     }
 
     /// Whether nobody is at work on it.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.given_back.try_borrow_mut().is_ok()
+        self.given_back.try_borrow_mut().is_ok() && self.destroyed.is_at_rest()
     }
 
     fn add(&self, one: GivenBack) {
@@ -77,8 +81,13 @@ pub(crate) fn look(engine: &Engine, address: u64, site: Option<SiteKey>, what: &
 
 /// In a fiber: it is about to use a lock, condition, semaphore or barrier. Whoever gives its memory back has to wait for others to see that.
 pub(crate) fn note_object(engine: &Engine, me: ThreadId) {
-    let object = engine.model.borrow().threads[me.index()].request.ask.object();
-    if let Some(Range { address, .. }) = object.filter(|object| heap::owns(object.address)) {
+    let objects = engine.model.borrow().threads[me.index()].request.ask.objects();
+    objects.into_iter().flatten().for_each(|object| note(engine, me, object));
+}
+
+/// As `note_object`, of this one.
+pub(crate) fn note(engine: &Engine, me: ThreadId, Range { address, .. }: Range) {
+    if heap::owns(address) {
         engine.shadow.borrow_mut().touch(me, Range { address, length: 1 }, Rw::Read);
     }
 }
@@ -86,10 +95,11 @@ pub(crate) fn note_object(engine: &Engine, me: ThreadId) {
 /// As `look`, of the object that the thread has just used.
 #[inline]
 pub(crate) fn look_at_object(engine: &Engine, me: ThreadId) {
-    if engine.lifetimes.any.get() {
+    if engine.lifetimes.any.get() || engine.lifetimes.destroyed.any() {
         let request = engine.model.borrow().threads[me.index()].request;
-        if let Some(object) = request.ask.object() {
+        for object in request.ask.objects().into_iter().flatten() {
             look(engine, object.address, request.site, "a synchronization object is used");
+            destroyed::look(engine, object, request.site);
         }
     }
 }
@@ -100,7 +110,8 @@ fn use_after_free(engine: &Engine, address: u64, site: Option<SiteKey>, what: &s
     fail(engine, site, FailureKind::UseAfterFree, &format!("{what} that was freed"), Some(detail))
 }
 
-fn fail(engine: &Engine, site: Option<SiteKey>, kind: FailureKind, message: &str, detail: Option<String>) -> ! {
+/// In a fiber: the execution fails, here.
+pub(super) fn fail(engine: &Engine, site: Option<SiteKey>, kind: FailureKind, message: &str, detail: Option<String>) -> ! {
     if site.is_some() {
         engine.with_current(|fiber| fiber.last_site.set(site));
     }

@@ -103,25 +103,28 @@ pub(crate) enum Ask {
     Acquire { hold: Hold },
     /// Let others run.
     Yield,
-    /// Sleep.
-    Sleep { span: Nanoseconds },
+    /// Sleep. Who may be interrupted is so by this word of its own.
+    Sleep { span: Nanoseconds, word: Option<Range> },
 }
 
 impl Ask {
-    /// The object that whoever asks must still have. Not what a wait that has begun is about: who wakes all may destroy a condition at once.
-    pub(crate) fn object(self) -> Option<Range> {
-        match self {
+    /// The objects that whoever asks must still have. Not the condition that a wait which has begun is about: who wakes all may destroy it at once.
+    pub(crate) fn objects(self) -> [Option<Range>; 2] {
+        let one = match self {
             Self::Lock { lock, .. }
             | Self::TryLock { lock, .. }
             | Self::WriteArrive { lock }
             | Self::ReadLock { lock, .. }
             | Self::TryReadLock { lock, .. }
             | Self::Unlock { lock, .. } => Some(lock),
-            Self::WaitRelease { condition, .. } | Self::Signal { condition } | Self::Broadcast { condition } => Some(condition),
+            Self::WaitRelease { condition, mutex, .. } => return [Some(condition), Some(mutex)],
+            Self::Waiting { mutex, .. } | Self::Reacquire { mutex, .. } => Some(mutex),
+            Self::Signal { condition } | Self::Broadcast { condition } => Some(condition),
             Self::SemWait { semaphore, .. } | Self::SemTryWait { semaphore, .. } | Self::SemPost { semaphore, .. } => Some(semaphore),
             Self::BarrierArrive { barrier } => Some(barrier),
             _ => None,
-        }
+        };
+        [one, None]
     }
 
     /// Whether it waits, so that it is interrupted on its way.
@@ -138,6 +141,7 @@ impl Ask {
                 | Self::FutexReturn { .. }
                 | Self::OnceEnter { .. }
                 | Self::AwaitSignal { .. }
+                | Self::Sleep { word: Some(_), .. }
                 | Self::Call { .. }
         )
     }
@@ -187,7 +191,7 @@ impl Ask {
                 | Self::Cancel { .. }
                 | Self::Look
                 | Self::Yield
-                | Self::Sleep { .. }
+                | Self::Sleep { word: None, .. }
         )
     }
 
@@ -206,10 +210,10 @@ impl Ask {
         )
     }
 
-    /// Whether it ends when a handler has run, also one after which calls are to be restarted: waits for signals, `poll` and its like do.
+    /// Whether it ends when a handler has run, also one after which calls are to be restarted: waits for signals, sleep, `poll` and its like do.
     pub(crate) fn is_never_restarted(self) -> bool {
         match self {
-            Self::AwaitSignal { .. } => true,
+            Self::AwaitSignal { .. } | Self::Sleep { .. } => true,
             Self::Call { ready: Readiness::Outside(Fed::Child { .. }), .. } => false,
             Self::Call { why, .. } => why == Cause::Poll,
             _ => false,

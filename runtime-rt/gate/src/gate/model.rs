@@ -124,6 +124,7 @@ impl Model {
             woken_for_nothing_at: None,
             spinning_at: None,
             hope: Hope::None,
+            worked: Nanoseconds(0),
             ending: false,
             joined: false,
         });
@@ -229,12 +230,16 @@ impl Model {
         const LONGEST: u32 = 50;
         let least = if self.leaps < LONGEST { Hope::Time } else { Hope::Luck };
         let mut any = false;
+        let span = if self.leaps < LONGEST { 1000 << self.leaps } else { 0 };
         for thread in self.threads.iter_mut().filter(|thread| thread.life == Life::Alive && thread.hope >= least) {
-            any |= thread.spinning_at.take().is_some();
+            if thread.spinning_at.take().is_some() {
+                any = true;
+                thread.worked.0 += span;
+            }
         }
         self.changed |= any;
         if any && self.leaps < LONGEST {
-            self.advance(Nanoseconds(1000 << self.leaps));
+            self.advance(Nanoseconds(span));
             self.leaps += 1;
         }
         any

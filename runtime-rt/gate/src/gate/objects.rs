@@ -64,6 +64,11 @@ impl Objects {
         self.index.get(range.address).is_some()
     }
 
+    /// The state of the object at this address, if it was used in this execution.
+    pub(crate) fn find(&self, range: Range) -> Option<&State> {
+        self.index.get(range.address).map(|id| &self.get(ObjectId(id)).state)
+    }
+
     /// Makes the object at this address anew: it was initialized, or destroyed and its memory used again.
     pub(crate) fn replace(&mut self, range: Range, state: State) -> ObjectId {
         let id = self.at(range, || State::Semaphore(0));

@@ -130,7 +130,7 @@ impl Model {
             let awaited = match entry.request.ask {
                 Ask::Join { child } => self.threads.get(child.index()).map(|child| child.end),
                 Ask::TimedJoin { word, .. } => Some(word),
-                Ask::AwaitSignal { .. } => Some(entry.word),
+                Ask::AwaitSignal { .. } | Ask::Sleep { .. } => Some(entry.word),
                 Ask::Call { .. } => None,
                 _ => range_of(entry.object),
             };
@@ -188,7 +188,7 @@ impl Model {
                 (EventKind::Acquire { mode: hold.mode }, Some(range), None)
             }
             Ask::Yield => (EventKind::Yield, None, None),
-            Ask::Sleep { .. } => (EventKind::Sleep, None, None),
+            Ask::Sleep { word, .. } => (EventKind::Sleep, word, None),
         };
         Event { kind, range, object, site: entry.request.site }
     }
@@ -224,6 +224,7 @@ impl Model {
         }
         let waits = match entry.request.ask {
             Ask::Waiting { .. } => !entry.woken,
+            Ask::Sleep { .. } => true,
             _ => !self.is_free(thread),
         };
         waits && (entry.deliverable() != 0 || (entry.has_to_end() && entry.request.ask.is_cancellation_point()))
@@ -271,6 +272,7 @@ impl Model {
             Ask::Create { .. }
             | Ask::Join { .. }
             | Ask::Reacquire { .. }
+            | Ask::Sleep { .. }
             | Ask::BarrierLeave { .. }
             | Ask::OnceEnter { .. }
             | Ask::Acquire { .. } => true,

@@ -174,7 +174,7 @@ impl Model {
                     0
                 }
             }
-            (Ask::Sleep { span }, _, _) => {
+            (Ask::Sleep { span, .. }, _, _) => {
                 self.advance(span);
                 0
             }

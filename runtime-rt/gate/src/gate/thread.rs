@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use model::event::Range;
 use model::ids::ObjectId;
 
-use super::ask::Request;
+use super::ask::{Nanoseconds, Request};
 
 /// How far a thread has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +98,8 @@ pub(crate) struct Thread {
     pub(super) spinning_at: Option<u64>,
     /// What else may end that.
     pub(super) hope: Hope,
+    /// How long it has worked, as clocks of that say.
+    pub(crate) worked: Nanoseconds,
     /// Whether it is about to end, as those see who do not wait for that.
     pub(crate) ending: bool,
     /// Whether another thread has waited for its end.

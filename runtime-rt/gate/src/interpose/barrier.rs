@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::ffi::{c_int, c_uint};
 
 use super::{export, storage};
+use crate::engine::destroyed;
 use crate::engine::fiber::running;
 use crate::gate::ask::Ask;
 use crate::gate::objects::State;
@@ -22,18 +23,19 @@ pub(super) static REALS: &[&Real] = &[&INIT, &DESTROY, &WAIT];
 
 export! {
     fn pthread_barrier_init(barrier: *mut Barrier, attributes: *const Attributes, count: c_uint) -> c_int {
-        if let Some(engine) = running() {
+        let result = real!(INIT, fn(*mut Barrier, *const Attributes, c_uint) -> c_int, barrier, attributes, count);
+        if let Some(engine) = running().filter(|_| result == 0) {
             engine.take_site();
             let state = State::Barrier(Model { size: count, arrived: Vec::new() });
             engine.model.borrow_mut().objects.replace(storage(barrier), state);
         }
-        real!(INIT, fn(*mut Barrier, *const Attributes, c_uint) -> c_int, barrier, attributes, count)
+        result
     }
 
     fn pthread_barrier_destroy(barrier: *mut Barrier) -> c_int {
         match running() {
             Some(engine) => {
-                engine.take_site();
+                destroyed::destroy(engine, storage(barrier));
                 0
             }
             None => real!(DESTROY, fn(*mut Barrier) -> c_int, barrier),

@@ -6,6 +6,7 @@ use model::ids::SiteKey;
 
 use super::mutex::kind;
 use super::{deadline, export, storage};
+use crate::engine::destroyed;
 use crate::engine::fiber::{Engine, running};
 use crate::engine::interrupts::{self, CANCELLED};
 use crate::gate::ask::{Ask, Until};
@@ -55,6 +56,11 @@ pub(super) fn wait_on(engine: &Engine, condition: *mut Condition, mutex: *mut Mu
     }
 }
 
+/// As `wait_on`, with a time limit.
+pub(super) fn wait_until(engine: &Engine, condition: *mut Condition, mutex: *mut Mutex, time: *const libc::timespec) -> c_int {
+    deadline(time).map_or(libc::EINVAL, |until| wait_on(engine, condition, mutex, until))
+}
+
 /// A thread that waits was cancelled: it leaves the waiters as if its time were over, unless it is woken before, and takes the mutex,
 /// which its cleanup handlers expect to have.
 fn end_wait(engine: &Engine, site: Option<SiteKey>, waiting: Ask) -> c_int {
@@ -84,7 +90,7 @@ export! {
         match running() {
             // The real one would wait for real waiters, of which there are none.
             Some(engine) => {
-                engine.take_site();
+                destroyed::destroy(engine, storage(condition));
                 0
             }
             None => real!(DESTROY, fn(*mut Condition) -> c_int, condition),
@@ -100,14 +106,14 @@ export! {
 
     fn pthread_cond_timedwait(condition: *mut Condition, mutex: *mut Mutex, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => wait_on(engine, condition, mutex, deadline(time)),
+            Some(engine) => wait_until(engine, condition, mutex, time),
             None => real!(TIMED_WAIT, fn(*mut Condition, *mut Mutex, *const libc::timespec) -> c_int, condition, mutex, time),
         }
     }
 
     fn pthread_cond_clockwait(condition: *mut Condition, mutex: *mut Mutex, clock: libc::clockid_t, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => wait_on(engine, condition, mutex, deadline(time)),
+            Some(engine) => wait_until(engine, condition, mutex, time),
             None => real!(
                 CLOCK_WAIT,
                 fn(*mut Condition, *mut Mutex, libc::clockid_t, *const libc::timespec) -> c_int,

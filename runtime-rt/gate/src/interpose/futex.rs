@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_long};
 use explorer::target::page::Note;
 use model::event::Range;
 
-use super::{export, peek, span};
+use super::{deadline, export, peek};
 use crate::engine::control;
 use crate::engine::fiber::{Engine, running};
 use crate::gate::ask::{Ask, Nanoseconds, Until};
@@ -30,14 +30,13 @@ fn number(value: usize) -> u32 {
     u32::from_le_bytes([a, b, c, d])
 }
 
-fn until(engine: &Engine, operation: usize, time: usize) -> Until {
-    let time: *const libc::timespec = core::ptr::with_exposed_provenance(time);
-    // SAFETY: the program passes a valid time, or null.
-    match unsafe { time.as_ref() } {
-        None => Until::Forever,
-        Some(time) if operation == WAIT => Until::Deadline(Nanoseconds(engine.model.borrow().now().0.saturating_add(span(time).0))),
-        Some(time) => Until::Deadline(span(time)),
-    }
+/// The time limit; `None` for what is no time.
+fn until(engine: &Engine, operation: usize, time: usize) -> Option<Until> {
+    let until = deadline(core::ptr::with_exposed_provenance(time))?;
+    Some(match until {
+        Until::Deadline(span) if operation == WAIT => Until::Deadline(Nanoseconds(engine.model.borrow().now().0.saturating_add(span.0))),
+        _ => until,
+    })
 }
 
 fn wait(engine: &Engine, address: usize, expected: u32, until: Until) -> c_int {
@@ -55,10 +54,12 @@ fn wait(engine: &Engine, address: usize, expected: u32, until: Until) -> c_int {
 /// A futex operation of a controlled thread; `None` for what is not modelled.
 pub(crate) fn perform(engine: &Engine, address: usize, operation: usize, value: usize, time: usize) -> Option<Result<usize, Errno>> {
     match operation & 0x7f {
-        operation @ (WAIT | WAIT_BITSET) => match wait(engine, address, number(value), until(engine, operation, time)) {
-            0 => Some(Ok(0)),
-            error => Some(Err(Errno(error))),
-        },
+        operation @ (WAIT | WAIT_BITSET) => {
+            match until(engine, operation, time).map_or(libc::EINVAL, |until| wait(engine, address, number(value), until)) {
+                0 => Some(Ok(0)),
+                error => Some(Err(Errno(error))),
+            }
+        }
         WAKE | WAKE_BITSET => {
             let word = Range { address: address as u64, length: 4 };
             let woken = engine.point(Ask::FutexWake { word, count: number(value) });

@@ -28,6 +28,7 @@ use model::event::Range;
 use model::pair::Rw;
 
 use crate::engine::fiber::Engine;
+use crate::engine::{clocks, destroyed, lifetime};
 use crate::gate::ask::{Ask, Nanoseconds, Until};
 
 /// Defines exported functions. In tests they keep to themselves, so that the test runner is not interposed.
@@ -45,19 +46,22 @@ fn storage<T>(object: *const T) -> Range {
     Range { address: object.expose_provenance() as u64, length: u32::try_from(size_of::<T>()).unwrap_or(u32::MAX) }
 }
 
-/// An absolute time as the C library's timed functions take it.
-fn deadline(time: *const libc::timespec) -> Until {
-    // SAFETY: the C library demands a valid time; null is not.
-    match unsafe { time.as_ref() } {
-        Some(time) => Until::Deadline(span(time)),
-        None => Until::Forever,
+/// An absolute time as the C library's timed functions take it; `None` for what is no time.
+fn deadline(at: *const libc::timespec) -> Option<Until> {
+    if at.is_null() {
+        return Some(Until::Forever);
     }
+    // SAFETY: the C library demands a valid time.
+    let libc::timespec { tv_sec, tv_nsec } = unsafe { at.read() };
+    // What lies before the beginning is over.
+    clocks::span(tv_sec.max(0), tv_nsec).map(Until::Deadline)
 }
 
-/// A span of time; negative ones are none.
-fn span(time: &libc::timespec) -> Nanoseconds {
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    Nanoseconds(seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(time.tv_nsec).unwrap_or(0)))
+/// A span of time; `None` for what is none.
+fn time(span: *const libc::timespec) -> Option<Nanoseconds> {
+    // SAFETY: the program passes a valid time.
+    let libc::timespec { tv_sec, tv_nsec } = *unsafe { span.as_ref() }?;
+    clocks::span(tv_sec, tv_nsec)
 }
 
 /// Reads a word of an object's own storage, where the C library keeps what initialization said.
@@ -71,6 +75,8 @@ fn peek<T>(object: *const T, offset: usize) -> c_int {
 fn look(engine: &Engine, object: Range) {
     engine.take_site();
     engine.point_at(None, Ask::Access { range: object, rw: Rw::Read, atomic: true });
+    lifetime::look(engine, object.address, None, "a synchronization object is used");
+    destroyed::look(engine, object, None);
 }
 
 /// Stores through a pointer that the program may leave null.

@@ -3,6 +3,7 @@
 use core::ffi::c_int;
 
 use super::{deadline, export, peek, storage};
+use crate::engine::destroyed;
 use crate::engine::fiber::{Engine, running};
 use crate::gate::ask::{Ask, Until};
 use crate::gate::lock::{Lock, LockKind};
@@ -13,6 +14,7 @@ type RwLock = libc::pthread_rwlock_t;
 type Attributes = libc::pthread_rwlockattr_t;
 
 static INIT: Real = Real::new(c"pthread_rwlock_init");
+static DESTROY: Real = Real::new(c"pthread_rwlock_destroy");
 static READ: Real = Real::new(c"pthread_rwlock_rdlock");
 static TRY_READ: Real = Real::new(c"pthread_rwlock_tryrdlock");
 static TIMED_READ: Real = Real::new(c"pthread_rwlock_timedrdlock");
@@ -25,7 +27,7 @@ static UNLOCK: Real = Real::new(c"pthread_rwlock_unlock");
 
 /// All of them.
 pub(super) static REALS: &[&Real] =
-    &[&INIT, &READ, &TRY_READ, &TIMED_READ, &WRITE, &TRY_WRITE, &TIMED_WRITE, &CLOCK_READ, &CLOCK_WRITE, &UNLOCK];
+    &[&INIT, &DESTROY, &READ, &TRY_READ, &TIMED_READ, &WRITE, &TRY_WRITE, &TIMED_WRITE, &CLOCK_READ, &CLOCK_WRITE, &UNLOCK];
 
 /// Where the C library keeps whom a lock prefers.
 const PREFERENCE_AT: usize = 48;
@@ -56,11 +58,21 @@ fn read(engine: &Engine, lock: *mut RwLock, until: Until) -> c_int {
 export! {
     fn pthread_rwlock_init(lock: *mut RwLock, attributes: *const Attributes) -> c_int {
         let done = real!(INIT, fn(*mut RwLock, *const Attributes) -> c_int, lock, attributes);
-        if let Some(engine) = running() {
+        if let Some(engine) = running().filter(|_| done == 0) {
             engine.take_site();
             engine.model.borrow_mut().objects.replace(storage(lock), State::Lock(Lock::new(kind(lock))));
         }
         done
+    }
+
+    fn pthread_rwlock_destroy(lock: *mut RwLock) -> c_int {
+        match running() {
+            Some(engine) => {
+                destroyed::destroy(engine, storage(lock));
+                0
+            }
+            None => real!(DESTROY, fn(*mut RwLock) -> c_int, lock),
+        }
     }
 
     fn pthread_rwlock_rdlock(lock: *mut RwLock) -> c_int {
@@ -79,14 +91,14 @@ export! {
 
     fn pthread_rwlock_timedrdlock(lock: *mut RwLock, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => read(engine, lock, deadline(time)),
+            Some(engine) => deadline(time).map_or(libc::EINVAL, |until| read(engine, lock, until)),
             None => real!(TIMED_READ, fn(*mut RwLock, *const libc::timespec) -> c_int, lock, time),
         }
     }
 
     fn pthread_rwlock_clockrdlock(lock: *mut RwLock, clock: libc::clockid_t, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => read(engine, lock, deadline(time)),
+            Some(engine) => deadline(time).map_or(libc::EINVAL, |until| read(engine, lock, until)),
             None => real!(CLOCK_READ, fn(*mut RwLock, libc::clockid_t, *const libc::timespec) -> c_int, lock, clock, time),
         }
     }
@@ -107,14 +119,14 @@ export! {
 
     fn pthread_rwlock_timedwrlock(lock: *mut RwLock, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => write(engine, lock, deadline(time)),
+            Some(engine) => deadline(time).map_or(libc::EINVAL, |until| write(engine, lock, until)),
             None => real!(TIMED_WRITE, fn(*mut RwLock, *const libc::timespec) -> c_int, lock, time),
         }
     }
 
     fn pthread_rwlock_clockwrlock(lock: *mut RwLock, clock: libc::clockid_t, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => write(engine, lock, deadline(time)),
+            Some(engine) => deadline(time).map_or(libc::EINVAL, |until| write(engine, lock, until)),
             None => real!(CLOCK_WRITE, fn(*mut RwLock, libc::clockid_t, *const libc::timespec) -> c_int, lock, clock, time),
         }
     }

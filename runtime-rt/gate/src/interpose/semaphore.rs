@@ -6,6 +6,7 @@ use explorer::target::page::Note;
 
 use super::{deadline, export, fail, look, peek, storage, store};
 use crate::engine::control;
+use crate::engine::destroyed;
 use crate::engine::fiber::{Engine, running};
 use crate::gate::ask::{Ask, Until};
 use crate::gate::objects::State;
@@ -14,6 +15,7 @@ use crate::sys::real::{Real, real};
 pub(super) type Semaphore = libc::sem_t;
 
 static INIT: Real = Real::new(c"sem_init");
+static DESTROY: Real = Real::new(c"sem_destroy");
 static WAIT: Real = Real::new(c"sem_wait");
 static TRY_WAIT: Real = Real::new(c"sem_trywait");
 static TIMED_WAIT: Real = Real::new(c"sem_timedwait");
@@ -22,7 +24,7 @@ static POST: Real = Real::new(c"sem_post");
 static GET: Real = Real::new(c"sem_getvalue");
 
 /// All of them.
-pub(super) static REALS: &[&Real] = &[&INIT, &WAIT, &TRY_WAIT, &TIMED_WAIT, &CLOCK_WAIT, &POST, &GET];
+pub(super) static REALS: &[&Real] = &[&INIT, &DESTROY, &WAIT, &TRY_WAIT, &TIMED_WAIT, &CLOCK_WAIT, &POST, &GET];
 
 /// The count that the C library's initialization has left in the storage.
 fn initial(semaphore: *const Semaphore) -> u32 {
@@ -40,14 +42,25 @@ fn wait(engine: &Engine, semaphore: *const Semaphore, until: Until) -> c_int {
 
 export! {
     fn sem_init(semaphore: *mut Semaphore, shared: c_int, count: c_uint) -> c_int {
-        if let Some(engine) = running() {
+        let result = real!(INIT, fn(*mut Semaphore, c_int, c_uint) -> c_int, semaphore, shared, count);
+        if let Some(engine) = running().filter(|_| result == 0) {
             engine.take_site();
             if shared != 0 {
                 control::note(Note::SharedObjects);
             }
             engine.model.borrow_mut().objects.replace(storage(semaphore), State::Semaphore(count));
         }
-        real!(INIT, fn(*mut Semaphore, c_int, c_uint) -> c_int, semaphore, shared, count)
+        result
+    }
+
+    fn sem_destroy(semaphore: *mut Semaphore) -> c_int {
+        match running() {
+            Some(engine) => {
+                destroyed::destroy(engine, storage(semaphore));
+                0
+            }
+            None => real!(DESTROY, fn(*mut Semaphore) -> c_int, semaphore),
+        }
     }
 
     fn sem_wait(semaphore: *mut Semaphore) -> c_int {
@@ -66,14 +79,14 @@ export! {
 
     fn sem_timedwait(semaphore: *mut Semaphore, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => wait(engine, semaphore, deadline(time)),
+            Some(engine) => deadline(time).map_or_else(|| fail(libc::EINVAL), |until| wait(engine, semaphore, until)),
             None => real!(TIMED_WAIT, fn(*mut Semaphore, *const libc::timespec) -> c_int, semaphore, time),
         }
     }
 
     fn sem_clockwait(semaphore: *mut Semaphore, clock: libc::clockid_t, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => wait(engine, semaphore, deadline(time)),
+            Some(engine) => deadline(time).map_or_else(|| fail(libc::EINVAL), |until| wait(engine, semaphore, until)),
             None => real!(CLOCK_WAIT, fn(*mut Semaphore, libc::clockid_t, *const libc::timespec) -> c_int, semaphore, clock, time),
         }
     }

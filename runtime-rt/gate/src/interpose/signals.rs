@@ -83,10 +83,11 @@ export! {
         match running() {
             Some(engine) => {
                 let until = match deadline(time) {
-                    Until::Deadline(Nanoseconds(span)) => {
+                    Some(Until::Deadline(Nanoseconds(span))) => {
                         Until::Deadline(Nanoseconds(engine.model.borrow().now().0.saturating_add(span)))
                     }
-                    Until::Forever => Until::Forever,
+                    Some(Until::Forever) => Until::Forever,
+                    None => return fail(libc::EINVAL),
                 };
                 match take(engine, bits(set), until) {
                     libc::ETIMEDOUT => fail(libc::EAGAIN),

@@ -3,6 +3,7 @@
 use core::ffi::c_int;
 
 use super::{export, storage};
+use crate::engine::destroyed;
 use crate::engine::fiber::running;
 use crate::gate::ask::{Ask, Until};
 use crate::gate::lock::{Lock, LockKind};
@@ -12,12 +13,13 @@ use crate::sys::real::{Real, real};
 type Spin = libc::pthread_spinlock_t;
 
 static INIT: Real = Real::new(c"pthread_spin_init");
+static DESTROY: Real = Real::new(c"pthread_spin_destroy");
 static LOCK: Real = Real::new(c"pthread_spin_lock");
 static TRY_LOCK: Real = Real::new(c"pthread_spin_trylock");
 static UNLOCK: Real = Real::new(c"pthread_spin_unlock");
 
 /// All of them.
-pub(super) static REALS: &[&Real] = &[&INIT, &LOCK, &TRY_LOCK, &UNLOCK];
+pub(super) static REALS: &[&Real] = &[&INIT, &DESTROY, &LOCK, &TRY_LOCK, &UNLOCK];
 
 const KIND: LockKind = LockKind::NORMAL;
 
@@ -28,6 +30,16 @@ export! {
             engine.model.borrow_mut().objects.replace(storage(spin), State::Lock(Lock::new(KIND)));
         }
         real!(INIT, fn(*mut Spin, c_int) -> c_int, spin, shared)
+    }
+
+    fn pthread_spin_destroy(spin: *mut Spin) -> c_int {
+        match running() {
+            Some(engine) => {
+                destroyed::destroy(engine, storage(spin));
+                0
+            }
+            None => real!(DESTROY, fn(*mut Spin) -> c_int, spin),
+        }
     }
 
     fn pthread_spin_lock(spin: *mut Spin) -> c_int {

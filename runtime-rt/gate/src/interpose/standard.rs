@@ -4,11 +4,12 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::condition::wait_on;
-use super::mutex::kind;
-use super::{deadline, export, storage, store};
+use super::condition::{wait_on, wait_until};
+use super::mutex::{destroy, kind, lock_until};
+use super::{export, storage, store};
+use crate::engine::destroyed;
 use crate::engine::fiber::{Routine, running};
-use crate::gate::ask::{Ask, Nanoseconds, Until};
+use crate::gate::ask::{Ask, Until};
 use crate::gate::lock::Lock;
 use crate::gate::objects::State;
 use crate::gate::waiting::Condition as ConditionModel;
@@ -28,6 +29,7 @@ static MUTEX_LOCK: Real = Real::new(c"mtx_lock");
 static MUTEX_TIMED_LOCK: Real = Real::new(c"mtx_timedlock");
 static MUTEX_TRY_LOCK: Real = Real::new(c"mtx_trylock");
 static MUTEX_UNLOCK: Real = Real::new(c"mtx_unlock");
+static MUTEX_DESTROY: Real = Real::new(c"mtx_destroy");
 static CONDITION_INIT: Real = Real::new(c"cnd_init");
 static CONDITION_WAIT: Real = Real::new(c"cnd_wait");
 static CONDITION_TIMED_WAIT: Real = Real::new(c"cnd_timedwait");
@@ -50,6 +52,7 @@ pub(super) static REALS: &[&Real] = &[
     &MUTEX_TIMED_LOCK,
     &MUTEX_TRY_LOCK,
     &MUTEX_UNLOCK,
+    &MUTEX_DESTROY,
     &CONDITION_INIT,
     &CONDITION_WAIT,
     &CONDITION_TIMED_WAIT,
@@ -119,9 +122,11 @@ export! {
     fn thrd_sleep(time: *const libc::timespec, rest: *mut libc::timespec) -> c_int {
         match running() {
             Some(engine) => {
-                // SAFETY: the program passes a valid time.
-                let span = unsafe { time.as_ref() }.map_or(Nanoseconds(0), super::span);
-                engine.point(Ask::Sleep { span })
+                match super::time::sleep_by(engine, libc::CLOCK_REALTIME, 0, time, rest) {
+                    0 => 0,
+                    libc::EINTR => -1,
+                    _ => -2,
+                }
             }
             None => real!(SLEEP, fn(*const libc::timespec, *mut libc::timespec) -> c_int, time, rest),
         }
@@ -145,6 +150,15 @@ export! {
         done
     }
 
+    fn mtx_destroy(mutex: *mut Mutex) {
+        match running() {
+            Some(engine) => {
+                destroy(engine, mutex);
+            }
+            None => real!(MUTEX_DESTROY, fn(*mut Mutex), mutex),
+        }
+    }
+
     fn mtx_lock(mutex: *mut Mutex) -> c_int {
         match running() {
             Some(engine) => result(engine.point(Ask::Lock { lock: storage(mutex), kind: kind(mutex), until: Until::Forever })),
@@ -154,7 +168,7 @@ export! {
 
     fn mtx_timedlock(mutex: *mut Mutex, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => result(engine.point(Ask::Lock { lock: storage(mutex), kind: kind(mutex), until: deadline(time) })),
+            Some(engine) => result(lock_until(engine, mutex, time)),
             None => real!(MUTEX_TIMED_LOCK, fn(*mut Mutex, *const libc::timespec) -> c_int, mutex, time),
         }
     }
@@ -190,7 +204,7 @@ export! {
 
     fn cnd_timedwait(condition: *mut Condition, mutex: *mut Mutex, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => result(wait_on(engine, condition, mutex, deadline(time))),
+            Some(engine) => result(wait_until(engine, condition, mutex, time)),
             None => real!(CONDITION_TIMED_WAIT, fn(*mut Condition, *mut Mutex, *const libc::timespec) -> c_int, condition, mutex, time),
         }
     }
@@ -211,9 +225,7 @@ export! {
 
     fn cnd_destroy(condition: *mut Condition) {
         match running() {
-            Some(engine) => {
-                engine.take_site();
-            }
+            Some(engine) => destroyed::destroy(engine, storage(condition)),
             None => real!(CONDITION_DESTROY, fn(*mut Condition), condition),
         }
     }

@@ -69,6 +69,11 @@ fn find(engine: &Engine, identity: libc::pthread_t) -> Option<ThreadId> {
     Some(ThreadId::new(at))
 }
 
+/// The thread that has this identity.
+pub(super) fn owner(engine: &Engine, identity: libc::pthread_t) -> Option<ThreadId> {
+    engine.fibers.borrow().iter().rposition(|fiber| fiber.identity == identity).map(ThreadId::new)
+}
+
 fn forget(engine: &Engine, thread: ThreadId) -> *mut c_void {
     let fibers = engine.fibers.borrow();
     let fiber = &fibers[thread.index()];
@@ -186,7 +191,7 @@ export! {
 
     fn pthread_timedjoin_np(identity: libc::pthread_t, place: *mut *mut c_void, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => timed_join(engine, identity, place, deadline(time)),
+            Some(engine) => deadline(time).map_or(libc::EINVAL, |until| timed_join(engine, identity, place, until)),
             None => {
                 real!(TIMED_JOIN, fn(libc::pthread_t, *mut *mut c_void, *const libc::timespec) -> c_int, identity, place, time)
             }
@@ -200,7 +205,7 @@ export! {
         time: *const libc::timespec,
     ) -> c_int {
         match running() {
-            Some(engine) => timed_join(engine, identity, place, deadline(time)),
+            Some(engine) => deadline(time).map_or(libc::EINVAL, |until| timed_join(engine, identity, place, until)),
             None => real!(
                 CLOCK_JOIN,
                 fn(libc::pthread_t, *mut *mut c_void, libc::clockid_t, *const libc::timespec) -> c_int,

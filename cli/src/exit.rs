@@ -20,6 +20,8 @@ pub(crate) enum Exit {
     Toolchain = 3,
     /// Nothing found, but the budget ran out and `--require-complete` was given.
     Incomplete = 4,
+    /// Nothing found until the user wanted it to end: what a shell says of Ctrl-C.
+    Interrupted = 130,
     /// A bug in atomfix.
     Internal = 70,
 }

@@ -16,6 +16,7 @@ use model::wire;
 
 use crate::exit::Failure;
 use crate::gated::{Gated, Subject};
+use crate::interruption;
 use crate::kept;
 use crate::progress::Spinner;
 use crate::sources::Sources;
@@ -185,7 +186,9 @@ fn notes(explored: &Explored, task: &Task<'_>, sources: &Sources<'_>) -> Vec<Str
     if given_up >= MANY_GIVEN_UP {
         notes.push(format!("{given_up} executions are not counted: they showed that more memory is shared, and exploration began anew"));
     }
-    if explored.timed_out {
+    if explored.timed_out && interruption::requested() {
+        notes.push(format!("interrupted after {:.1} s", explored.time.as_secs_f64()));
+    } else if explored.timed_out {
         let seconds = task.limits.whole.unwrap_or(Duration::ZERO).as_secs_f64();
         let hint = match explored.counts.schedules {
             0 if given_up < MANY_GIVEN_UP => {

@@ -13,6 +13,7 @@ mod exploration;
 mod extracted;
 mod gated;
 mod input;
+mod interruption;
 mod kept;
 mod parts;
 mod progress;

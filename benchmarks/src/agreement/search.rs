@@ -67,7 +67,7 @@ pub fn explore(gated: &Path, argument: &str, search: Search) -> Result<Explored>
     let config = Config { name: Name::DepthFirst, preemptions: Preemptions::Unlimited, executions: None, seed: 0 };
     let part = Part { work: search.work, subtree: Subtree::default(), steps: u64::MAX };
     let setup = Setup { steps: MOST_STEPS, outcomes: true, part: Some(part), sequel: Sequel::Nothing, ..Setup::exploring(config) };
-    let limits = Limits { whole: Some(LIMIT), step: LIMIT };
+    let limits = Limits { whole: Some(LIMIT), step: LIMIT, stop: || false };
     let explored = watch::run(&program, &setup, limits, &mut |_| {}).with_context(|| gated.display().to_string())?;
     if explored.ending != Ending::Ended || explored.timed_out || explored.counts.cut > 0 || explored.counts.diverged > 0 {
         bail!("{} was not explored to its end: {:?}, {:?}", search.name, explored.ending, explored.counts);

@@ -23,6 +23,7 @@ use crate::exit::{Exit, Failure};
 use crate::exploration::{self, Concluded, Task};
 use crate::gated::Subject;
 use crate::input;
+use crate::interruption;
 use crate::kept;
 use crate::parts::{self, Joined, Parts};
 use crate::progress::about;
@@ -120,6 +121,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut results = Vec::new();
     let mut stored = Ok(());
     for (subject, build) in builds {
+        if interruption::requested() {
+            break;
+        }
         let sources = Sources::of(&subject.capture);
         let concluded = match &arguments.merge[..] {
             [] => explore(arguments, subject, build, &sources, company)?,
@@ -132,6 +136,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         print!("\n{}", compare::table(before, after));
     }
     let exit = exit(arguments, &results);
+    if interruption::requested() {
+        let schedules = results.iter().map(|result| result.schedules).sum();
+        eprintln!("atomfix: {}", interruption::told(arguments.checkpoint.as_deref(), schedules));
+    }
     if let Some(path) = &arguments.json {
         let text = serde_json::to_vec_pretty(&Report::new(results))?;
         wire::write_atomically(path, &text)
@@ -169,8 +177,9 @@ fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sou
         kept: if arguments.kept { kept_pairs(subject)? } else { Pairs::new() },
         ..Setup::exploring(strategy)
     };
-    let limits = Limits { whole: arguments.timeout, step: arguments.step_timeout };
+    let limits = Limits { whole: arguments.timeout, step: arguments.step_timeout, stop: interruption::requested };
     let task = Task { subject, gated: &gated, arguments: &arguments.arguments, setup: &setup, limits };
+    interruption::catch()?;
     // Better to hear of a folder that cannot be written before an hour of exploration.
     exploration::schedules(&task)?;
     let Joined { explored, saved } = match in_parts(arguments, subject, build) {
@@ -213,8 +222,9 @@ fn join(arguments: &Arguments, subject: &Subject, build: Build, sources: &Source
         eprintln!("atomfix: {why}");
     }
     let parts = Parts { workers: Workers(arguments.jobs.unwrap_or(1)), shard: WHOLE, checkpoint: None };
-    let limits = Limits { whole: arguments.timeout, step: arguments.step_timeout };
+    let limits = Limits { whole: arguments.timeout, step: arguments.step_timeout, stop: interruption::requested };
     let task = Task { subject, gated: &gated, arguments: &program_arguments, setup: &explores.setup, limits };
+    interruption::catch()?;
     let explored = parts::finish(&task, campaign, &parts)?.explored;
     let mut concluded = exploration::conclude(&task, &explored, sources)?;
     concluded.result.notes.extend(anew.map(str::to_owned));
@@ -309,6 +319,7 @@ fn per(total: u64, count: u64) -> f64 {
 fn exit(arguments: &Arguments, results: &[CheckResult]) -> Exit {
     match results.last() {
         Some(named) if !named.failures.is_empty() => Exit::Found,
+        _ if interruption::requested() => Exit::Interrupted,
         Some(named) if arguments.require_complete && !named.complete => Exit::Incomplete,
         _ => Exit::Clean,
     }

@@ -32,6 +32,7 @@ const EXIT_CODES: &str = "Exit codes:
    2  wrong usage or input (also: every profiling run failed)
    3  the toolchain is missing or failed; `atomfix doctor` says more
    4  check --require-complete: nothing found, but the budget ran out
+ 130  check: interrupted, and nothing found until then
   70  a bug in atomfix
 cc and c++ return the compiler's own exit code.";
 

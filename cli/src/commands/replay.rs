@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let gated = subject.gated(schedule.variant)?;
     let program_arguments: Vec<OsString> = schedule.arguments.iter().map(OsString::from).collect();
     let setup = setup(&schedule, &arguments.schedule)?;
-    let limits = Limits { whole: None, step: arguments.step_timeout };
+    let limits = Limits { whole: None, step: arguments.step_timeout, stop: || false };
     let task = Task { subject: &subject, gated: &gated, arguments: &program_arguments, setup: &setup, limits };
     let explored = exploration::run(&task)?;
     print!("{}", timeline(&schedule, &sources));

@@ -206,6 +206,27 @@ fn an_interrupted_exploration_goes_on_where_it_was() {
 }
 
 #[test]
+fn who_interrupts_hears_how_far_it_came_and_how_to_go_on() {
+    let sandbox = increments(9);
+    let options = ["check", "./app", "--strategy", "sleep"];
+    let kept = sandbox.interrupted(&[&options[..], &["--checkpoint", "kept", "-j", "2"]].concat());
+    assert_eq!(kept.code, 130, "{}{}", kept.out, kept.err);
+    assert!(kept.out.contains("note: interrupted after"), "{}", kept.out);
+    assert!(kept.err.contains("schedules, which kept keeps: the same command goes on from there"), "{}", kept.err);
+    let first = count(&kept.out);
+    let again = sandbox.interrupted(&[&options[..], &["--checkpoint", "kept", "-j", "2"]].concat());
+    assert!(count(&again.out) > first && first > 0, "{}{}", kept.out, again.out);
+    let lost = sandbox.interrupted(&options);
+    assert_eq!(lost.code, 130, "{}{}", lost.out, lost.err);
+    assert!(lost.err.contains("which are not kept: `--checkpoint FILE` keeps them"), "{}", lost.err);
+}
+
+/// How many schedules a result says there were.
+fn count(said: &str) -> u64 {
+    said.split(" schedules").next().and_then(|before| before.split_whitespace().next_back()?.parse().ok()).expect("a count")
+}
+
+#[test]
 fn shards_joined_are_the_whole() {
     let sandbox = increments(5);
     let shard = |index: u32, strategy: &str| {

@@ -70,10 +70,14 @@ impl Sandbox {
     pub(crate) fn atomfix(&self, arguments: &[&str]) -> Said {
         let mut command = Command::new("timeout");
         command.args(["--kill-after=5", LIMIT, env!("CARGO_BIN_EXE_atomfix")]).args(arguments);
-        let Output { status, stdout, stderr } =
-            command.current_dir(self.folder.path()).stdin(Stdio::null()).output().expect("timeout is installed");
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-        Said { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+        said(command.current_dir(self.folder.path()))
+    }
+
+    /// Runs `atomfix`, and sends it SIGINT after a second.
+    pub(crate) fn interrupted(&self, arguments: &[&str]) -> Said {
+        let mut command = Command::new("timeout");
+        command.args(["--preserve-status", "--signal=INT", "--kill-after=30", "1", env!("CARGO_BIN_EXE_atomfix")]).args(arguments);
+        said(command.current_dir(self.folder.path()))
     }
 
     /// Compiles a source file to `app`.
@@ -92,4 +96,10 @@ impl Sandbox {
         names.sort();
         names
     }
+}
+
+fn said(command: &mut Command) -> Said {
+    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().expect("timeout is installed");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    Said { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
 }

@@ -46,6 +46,7 @@ pub fn run(
         let left = limits.whole.map(|whole| whole.saturating_sub(begin.elapsed()));
         while running.len() < workers.0.max(1) as usize
             && left.is_none_or(|left| !left.is_zero())
+            && !(limits.stop)()
             && ending == Ending::Ended
             && let Some((id, setup)) = campaign.take()
         {
@@ -95,7 +96,8 @@ pub fn run(
     drop((running, idle));
     let _ = save(campaign);
     let mut total = campaign.total();
-    total.timed_out = !campaign.is_over() && limits.whole.is_some_and(|whole| begin.elapsed() >= whole);
+    let is_stopped = limits.whole.is_some_and(|whole| begin.elapsed() >= whole) || (limits.stop)();
+    total.timed_out = !campaign.is_over() && is_stopped;
     (total.time, total.earlier) = (begin.elapsed(), earlier);
     if ending == Ending::Ended {
         simplify(program, campaign, limits, &mut total)?;
@@ -117,6 +119,9 @@ fn progress(campaign: &Campaign, running: &[(PartId, Watched)]) -> Progress {
 fn simplify(program: &Program, campaign: &Campaign, limits: Limits, total: &mut Explored) -> io::Result<()> {
     let simple = |kind| matches!(kind, FailureKind::StepLimit | FailureKind::DataRace);
     for failure in total.found.failures.iter_mut().take(CLASSES).filter(|failure| !simple(failure.kind)) {
+        if (limits.stop)() {
+            break;
+        }
         let setup = campaign.setup_to_simplify(&failure.steps);
         let explored = run_alone(program, &setup, limits)?;
         if let Some(again) = explored.found.failures.into_iter().find(|again| class(again) == class(failure)) {

@@ -73,6 +73,8 @@ pub fn start(program: &Program, setup: &Setup, then: Then) -> io::Result<Target>
     let descriptors = [Some(descriptor), arena_named, line_named];
     // SAFETY: the closure makes only system calls, which is sound between fork and exec.
     unsafe { command.pre_exec(move || prepare(&descriptors)) };
+    // Ctrl-C is for who watches, and ends what is explored in good order.
+    command.process_group(0);
     let child = command.spawn()?;
     Ok(Target { end: end_of(&child), child, page, line })
 }

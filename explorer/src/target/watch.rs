@@ -16,12 +16,14 @@ use super::setup::Setup;
 use crate::strategy::Counts;
 
 /// How long to wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// For the whole exploration; `None`: until it is done.
     pub whole: Option<Duration>,
     /// For a step to be taken, before the execution counts as hung.
     pub step: Duration,
+    /// Whether it is to end now, as the user wants.
+    pub stop: fn() -> bool,
 }
 
 /// How the target ended.
@@ -70,7 +72,7 @@ pub struct Explored {
     pub time: Duration,
     /// Of its schedules: those that an interrupted exploration had come to before that time.
     pub earlier: u64,
-    /// Whether it was stopped because its time was over.
+    /// Whether it was stopped because its time was over, or the user wanted it.
     pub timed_out: bool,
     /// What was found.
     pub found: Found,
@@ -134,6 +136,8 @@ pub struct Watched {
     /// When the execution was asked to end, and how much had been done then.
     asked: Option<(u64, Instant)>,
     timed_out: bool,
+    /// When it was first asked to stop.
+    stopped: Option<Instant>,
     killed: bool,
     /// What it was told at its start of shared memory and threads.
     told: (Vec<Range>, u64),
@@ -144,7 +148,7 @@ impl Watched {
     pub fn start(program: &Program, setup: &Setup, limits: Limits, then: Then) -> io::Result<Self> {
         let (target, begin) = (start(program, setup, then)?, Instant::now());
         let told = (setup.shared.clone(), setup.threads);
-        Ok(Self { target, limits, begin, moved: (0, begin), asked: None, timed_out: false, killed: false, told })
+        Ok(Self { target, limits, begin, moved: (0, begin), asked: None, timed_out: false, stopped: None, killed: false, told })
     }
 
     /// Whether it has done a part, and may do another one.
@@ -162,7 +166,7 @@ impl Watched {
         }
         let begin = Instant::now();
         (self.limits, self.begin, self.moved) = (limits, begin, (0, begin));
-        (self.asked, self.timed_out, self.killed) = (None, false, false);
+        (self.asked, self.timed_out, self.stopped, self.killed) = (None, false, None, false);
         Some(self)
     }
 
@@ -203,11 +207,12 @@ impl Watched {
                 Some(_) => {}
             }
         }
-        if self.limits.whole.is_some_and(|whole| self.begin.elapsed() > whole) {
+        if self.limits.whole.is_some_and(|whole| self.begin.elapsed() > whole) || (self.limits.stop)() {
             self.timed_out = true;
+            self.stopped.get_or_insert_with(Instant::now);
             target.set_word(Word::Stop, 1)?;
         }
-        if self.limits.whole.is_some_and(|whole| self.begin.elapsed() > whole + GRACE) {
+        if self.stopped.is_some_and(|stopped| stopped.elapsed() > GRACE) {
             kill(u32::try_from(target.word(Word::Child)).unwrap_or(0));
             target.child.kill()?;
         }

@@ -46,7 +46,7 @@ pub struct Transformed {
     pub sites: u64,
     /// Instructions that are no sites, by reason.
     pub skipped: BTreeMap<Skip, u64>,
-    /// Functions into which nothing was inserted, and why.
+    /// Functions into which nothing was inserted, or not all that belongs there, and why.
     pub refused: Vec<(String, String)>,
     /// Operations of the plan that were inserted.
     pub operations: u64,
@@ -76,6 +76,10 @@ pub(crate) fn transform_module(module: Module<'_>, what: &Transform<'_>) -> Resu
         let waits = what.plan.map_or_else(Vec::new, |plan| inject::listed_calls(module, plan, body));
         let open = is_open(body, hooks);
         count(body, planned, open, &mut done);
+        if hooks == Some(Hooks::Gate) && open && body.skipped.contains_key(&Skip::VectorMemory) {
+            let why = "vector instructions in it gather, scatter or the like, which is not seen";
+            done.refused.push((body.function.name(), why.to_owned()));
+        }
         done.operations += waits.len() as u64;
         if open {
             change(module, (body, planned, &waits), hooks, &bare)?;

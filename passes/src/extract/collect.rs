@@ -13,6 +13,7 @@ use model::pair::Rw;
 use super::key::Hasher;
 use super::prepare::{Refusal, prepare};
 use super::privacy::{Privacy, Skip};
+use super::vector::{self, Lanes};
 use crate::PassError;
 use crate::llvm::{Block, Function, Instruction, Module, Opcode, Value};
 
@@ -55,6 +56,8 @@ pub(crate) struct Touch<'m> {
     pub(crate) atomic: bool,
     /// What a compare-and-swap must find to write.
     pub(crate) expected: Option<Value<'m>>,
+    /// The parts of it that a mask may leave out.
+    pub(crate) lanes: Option<Lanes<'m>>,
 }
 
 /// A call or memory intrinsic.
@@ -190,7 +193,7 @@ fn act<'m>(instruction: Instruction<'m>, privacy: &mut Privacy<'m>) -> Result<Op
     }
     let size = u32::try_from(privacy.module().store_size(accessed.ty())).map_err(|_| Skip::Unaddressable)?;
     let expected = Some(accessed).filter(|_| instruction.opcode() == Opcode::LLVMAtomicCmpXchg);
-    Ok(Some(Act::Access(Touch { instruction, address, size, rw, atomic: instruction.is_atomic(), expected })))
+    Ok(Some(Act::Access(Touch { instruction, address, size, rw, atomic: instruction.is_atomic(), expected, lanes: None })))
 }
 
 fn call<'m>(instruction: Instruction<'m>, privacy: &mut Privacy<'m>) -> Result<Option<Act<'m>>, Skip> {
@@ -198,7 +201,16 @@ fn call<'m>(instruction: Instruction<'m>, privacy: &mut Privacy<'m>) -> Result<O
     let (target, external) = match called.as_function() {
         Some(function) if function.is_intrinsic() && draws_numbers(&function.name()) => (Target::Assembly, None),
         Some(function) if function.is_intrinsic() => {
-            let name = memory_intrinsic(&function.name())?;
+            let name = function.name();
+            if let Some((address, size, rw, lanes)) = vector::touched(instruction, &name, privacy.module()) {
+                return match privacy.of(address) {
+                    Some(reason) => Err(reason),
+                    None => {
+                        Ok(Some(Act::Access(Touch { instruction, address, size, rw, atomic: false, expected: None, lanes: Some(lanes) })))
+                    }
+                };
+            }
+            let name = memory_intrinsic(&name).ok_or_else(|| vector::skipped(instruction, &name))?;
             (Target::Intrinsic(name), external::lookup(name.trim_start_matches("llvm.")))
         }
         Some(function) if function.is_defined() => (Target::Defined(function), None),
@@ -262,11 +274,7 @@ pub(crate) fn resolve(mut value: Value<'_>) -> Value<'_> {
 }
 
 /// The name, without types, of an intrinsic that copies or sets memory.
-fn memory_intrinsic(name: &str) -> Result<&'static str, Skip> {
+fn memory_intrinsic(name: &str) -> Option<&'static str> {
     const KNOWN: [(&str, &str); 3] = [("llvm.memcpy.", "llvm.memcpy"), ("llvm.memmove.", "llvm.memmove"), ("llvm.memset.", "llvm.memset")];
-    const VECTOR: [&str; 5] = ["llvm.masked.", "llvm.vp.", "llvm.x86.", "llvm.matrix.", "llvm.memcpy.element."];
-    if let Some((_, known)) = KNOWN.iter().find(|(prefix, _)| name.starts_with(prefix) && !name.contains(".element.")) {
-        return Ok(known);
-    }
-    Err(if VECTOR.iter().any(|prefix| name.starts_with(prefix)) { Skip::VectorMemory } else { Skip::Intrinsic })
+    KNOWN.iter().find(|(prefix, _)| name.starts_with(prefix) && !name.contains(".element.")).map(|&(_, known)| known)
 }

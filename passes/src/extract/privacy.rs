@@ -23,7 +23,7 @@ pub enum Skip {
     Unaddressable,
     /// An intrinsic that is none of the memory ones.
     Intrinsic,
-    /// A vector or target intrinsic that touches memory: not covered yet.
+    /// A vector or target intrinsic that touches memory, of which no lanes are known.
     VectorMemory,
 }
 

@@ -3,6 +3,7 @@
 //! | node | record | gate |
 //! |---|---|---|
 //! | access | `begin`; access; `end` | `access`; access |
+//! | access by lanes under a mask | the same, of all lanes | `range` of each lane, of no length where the mask leaves it out |
 //! | compare-and-swap of at most 8 bytes | the same | `compare` with the value expected; access |
 //! | memory intrinsic, call with ranges in the table | `range` before for what is read, after for what is written | `range` before |
 //! | call that gives a heap block back | `range` before | nothing: the gate has a heap of its own |
@@ -22,7 +23,7 @@ use model::pair::Rw;
 
 use super::assembly::{self, Purpose};
 use super::hooks::Declared;
-use crate::extract::{Act, Body, CallPoint, Length, RangePoint, Target, Touch};
+use crate::extract::{Act, Body, CallPoint, Lanes, Length, RangePoint, Target, Touch};
 use crate::llvm::{Builder, Function, Instruction, Opcode, Value};
 use crate::{Hooks, PassError};
 
@@ -80,6 +81,10 @@ impl<'m> Context<'_, 'm> {
             self.builder.call(self.declared.hook(&abi::GATE_COMPARE), &arguments);
             return;
         }
+        if let (Hooks::Gate, Some(lanes)) = (self.hooks, touch.lanes) {
+            self.lanes(touch, lanes, site);
+            return;
+        }
         let hook = match self.hooks {
             Hooks::Record | Hooks::RecordInline => &abi::RECORD_BEGIN,
             Hooks::Gate => &abi::GATE_ACCESS,
@@ -91,6 +96,23 @@ impl<'m> Context<'_, 'm> {
         if let (Hooks::Record | Hooks::RecordInline, Some(after)) = (self.hooks, after) {
             self.builder.before(after);
             self.builder.call(self.declared.hook(&abi::RECORD_END), &[token]);
+        }
+    }
+
+    /// Each lane for itself: one that the mask leaves out may lie in memory that is not there.
+    fn lanes(&self, touch: &Touch<'m>, lanes: Lanes<'m>, site: SiteKey) {
+        self.builder.before(touch.instruction);
+        let (kind, site) = (self.declared.u32(kind(touch.rw, false)), self.declared.u64(site.0));
+        let (all, none) = (self.declared.u64(lanes.bytes.into()), self.declared.u64(0));
+        for index in 0..lanes.count {
+            let lane = self.builder.lane(lanes.mask, index);
+            let length = match lane.ty().integer_bits() {
+                Some(1) => self.builder.select(lane, all, none),
+                Some(_) => self.builder.select(self.builder.is_not_negative(lane), none, all),
+                None => all,
+            };
+            let address = self.builder.behind(touch.address, index * lanes.bytes);
+            self.builder.call(self.declared.hook(&abi::GATE_RANGE), &[address, length, kind, site]);
         }
     }
 

@@ -147,6 +147,19 @@ impl<'m> Builder<'m> {
         self.located(llvm!(core::LLVMBuildICmp(self.raw, LLVMIntPredicate::LLVMIntNE, value.raw, null.raw, c"".as_ptr())))
     }
 
+    /// A lane of a vector.
+    pub(crate) fn lane(&self, vector: Value<'m>, index: u32) -> Value<'m> {
+        let index = self.module.constant(self.module.integer(32), index.into());
+        self.located(llvm!(core::LLVMBuildExtractElement(self.raw, vector.raw, index.raw, c"".as_ptr())))
+    }
+
+    /// The address so many bytes further on.
+    pub(crate) fn behind(&self, address: Value<'m>, bytes: u32) -> Value<'m> {
+        let mut offset = self.module.constant(self.module.integer(64), bytes.into()).raw;
+        let byte = self.module.integer(8);
+        self.located(llvm!(core::LLVMBuildGEP2(self.raw, byte.raw, address.raw, &raw mut offset, 1, c"".as_ptr())))
+    }
+
     /// One of two values.
     pub(crate) fn select(&self, condition: Value<'m>, yes: Value<'m>, no: Value<'m>) -> Value<'m> {
         self.located(llvm!(core::LLVMBuildSelect(self.raw, condition.raw, yes.raw, no.raw, c"".as_ptr())))

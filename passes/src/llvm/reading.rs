@@ -233,6 +233,16 @@ impl<'m> Type<'m> {
         matches!(self.kind(), LLVMStructTypeKind | LLVMArrayTypeKind | LLVMVectorTypeKind | LLVMScalableVectorTypeKind)
     }
 
+    /// How many lanes a vector type has.
+    pub(crate) fn lanes(self) -> Option<u32> {
+        (self.kind() == LLVMTypeKind::LLVMVectorTypeKind).then(|| llvm!(core::LLVMGetVectorSize(self.raw)))
+    }
+
+    /// Whether it is a vector of pointers.
+    pub(crate) fn is_of_pointers(self) -> bool {
+        self.lanes().is_some() && Self::new(llvm!(core::LLVMGetElementType(self.raw))).kind() == LLVMTypeKind::LLVMPointerTypeKind
+    }
+
     /// Whether it is a pointer into the ordinary address space (not relative to a segment register).
     pub(crate) fn is_plain_pointer(self) -> bool {
         self.kind() == LLVMTypeKind::LLVMPointerTypeKind && llvm!(core::LLVMGetPointerAddressSpace(self.raw)) == 0

@@ -29,12 +29,23 @@ pub(super) fn is_plain(call: Instruction<'_>) -> bool {
 
 /// What the instructions in this text are for.
 fn purpose_of(text: &str) -> Purpose {
-    let words = || text.split(|letter: char| !letter.is_ascii_alphanumeric()).map(str::to_ascii_lowercase);
-    if words().any(|word| word.starts_with("rdrand") || word.starts_with("rdseed")) {
+    let text = text.to_ascii_lowercase();
+    let has = |text: &str, wanted: fn(&str) -> bool| text.split(|letter: char| !letter.is_ascii_alphanumeric()).any(wanted);
+    if has(&text, |word| word.starts_with("rdrand") || word.starts_with("rdseed")) {
         return Purpose::DrawsNumbers;
     }
-    let synchronizes = |word: String| word == "lock" || ["xchg", "cmpxchg", "xadd", "xbegin"].iter().any(|name| word.starts_with(name));
-    if words().any(synchronizes) { Purpose::Synchronizes } else { Purpose::Plain }
+    let synchronizes = |word: &str| word == "lock" || ["xchg", "cmpxchg", "xadd", "xbegin"].iter().any(|name| word.starts_with(name));
+    // A prefix may stand as an instruction of its own.
+    let text = text.replace("lock;", "lock ").replace("lock\n", "lock ");
+    if text.split([';', '\n']).any(|one| has(one, synchronizes) && !is_fence(one)) { Purpose::Synchronizes } else { Purpose::Plain }
+}
+
+/// Whether an instruction that locks does so on the top of the stack, without an operand: all that it does is to order others.
+fn is_fence(instruction: &str) -> bool {
+    let on_stack = ["(%rsp)", "(%esp)", "[rsp]", "[esp]"].iter().any(|place| instruction.contains(place));
+    // Two signs stand for one that begins a number.
+    let has_operand = instruction.replace("$$", "").contains('$');
+    on_stack && !has_operand
 }
 
 /// The operands of an assembly call that are memory: address and bytes. One that is read and written stands among them twice.
@@ -64,6 +75,11 @@ mod tests {
             ("lock; xaddl $0, $1", Purpose::Synchronizes),
             ("LOCK CMPXCHGQ $2, $1\n\tsete $0", Purpose::Synchronizes),
             ("xchgb $0, $1", Purpose::Synchronizes),
+            ("lock; addl $$0,0(%rsp)", Purpose::Plain),
+            ("lock\n\torl $$0, (%rsp)", Purpose::Plain),
+            ("lock; addl $0,0(%rsp)", Purpose::Synchronizes),
+            ("lock; addl $$0,0(%rsp); xchgb $0, $1", Purpose::Synchronizes),
+            ("lock addl $$1, counter(%rip)", Purpose::Synchronizes),
             ("rdrandq $0", Purpose::DrawsNumbers),
         ] {
             assert_eq!(purpose_of(text), expected, "{text}");

@@ -5,6 +5,9 @@
 // case folder: 0 | 1
 // case mask: 0 | 7
 // case flags: 0 | 1
+// case kept-open: 0 | 1
+// case lock: 0 | 1
+// case limit: 0 | 1
 // case option: 0 | 1
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -12,19 +15,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 static char folder[] = "filesXXXXXX", file[32];
 static const char *is;
-static int descriptor;
+static int descriptor, locked[2];
 static void *change(void *unused) {
   int one = 1;
+  struct flock lock = {.l_type = F_WRLCK};
+  struct rlimit limit = {64, 64};
   if (!strcmp(is, "access") || !strcmp(is, "status")) close(creat(file, 0600));
   if (!strcmp(is, "link")) symlink("/", file);
   if (!strcmp(is, "folder")) chdir("/");
   if (!strcmp(is, "mask")) umask(7);
   if (!strcmp(is, "flags")) fcntl(descriptor, F_SETFL, O_NONBLOCK);
+  if (!strcmp(is, "kept-open")) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  if (!strcmp(is, "lock")) fcntl(locked[1], F_OFD_SETLK, &lock);
+  if (!strcmp(is, "limit")) setrlimit(RLIMIT_NOFILE, &limit);
   if (!strcmp(is, "option")) setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
   return unused;
 }
@@ -32,6 +41,8 @@ static int look(void) {
   struct stat status;
   char text[4096] = "";
   int option = 0;
+  struct flock lock = {.l_type = F_WRLCK};
+  struct rlimit limit;
   socklen_t length = sizeof option;
   if (!strcmp(is, "access")) return access(file, F_OK) == 0;
   if (!strcmp(is, "status")) return stat(file, &status) == 0;
@@ -39,6 +50,9 @@ static int look(void) {
   if (!strcmp(is, "folder")) return getcwd(text, sizeof text) && !strcmp(text, "/");
   if (!strcmp(is, "mask")) return umask(0);
   if (!strcmp(is, "flags")) return (fcntl(descriptor, F_GETFL) & O_NONBLOCK) != 0;
+  if (!strcmp(is, "kept-open")) return fcntl(descriptor, F_GETFD);
+  if (!strcmp(is, "lock")) return fcntl(locked[0], F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
+  if (!strcmp(is, "limit")) return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == 64;
   getsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &option, &length);
   return option != 0;
 }
@@ -48,6 +62,11 @@ int main(int argc, char **argv) {
   umask(0);
   descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
   snprintf(file, sizeof file, "%s/a", mkdtemp(folder));
+  char name[32];
+  snprintf(name, sizeof name, "%s/b", folder);
+  // Two openings of one file.
+  for (int i = 0; i < 2; i++) locked[i] = open(name, O_RDWR | O_CREAT, 0600);
+  unlink(name);
   int before = open(".", O_PATH);
   pthread_create(&t, NULL, change, NULL);
   int seen = look();

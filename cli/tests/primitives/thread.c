@@ -9,12 +9,14 @@
 // case itself: 35
 // case initial-ends: other
 // case joined-in-a-cycle: deadlock-join threads wait for each other's end
+// case names: app main one two main
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 static sem_t s;
 static pthread_t initial;
@@ -26,6 +28,15 @@ static void *seven(void *unused) {
 static void *post(void *unused) {
   sem_post(&s);
   return unused;
+}
+static void *name(void *text) {
+  char own[16];
+  prctl(PR_GET_NAME, own);
+  printf("%s ", own);
+  prctl(PR_SET_NAME, "one");
+  pthread_getname_np(pthread_self(), own, sizeof own);
+  printf("%s ", own);
+  return text;
 }
 static void *say(void *unused) {
   printf("other");
@@ -64,6 +75,20 @@ int main(int argc, char **argv) {
       sem_wait(&s);
       printf("seen");
     }
+  } else if (!strcmp(is, "names")) {
+    char names[2][16];
+    pthread_getname_np(initial, names[0], sizeof names[0]);
+    printf("%s ", names[0]);
+    pthread_setname_np(initial, "main");
+    pthread_setname_np(initial, "longer than names are");
+    pthread_create(&t, NULL, name, NULL);
+    pthread_join(t, NULL);
+    pthread_create(&t, NULL, post, NULL);
+    pthread_setname_np(t, "two");
+    pthread_getname_np(t, names[0], sizeof names[0]);
+    pthread_getname_np(initial, names[1], sizeof names[1]);
+    printf("%s %s", names[0], names[1]);
+    pthread_join(t, NULL);
   } else if (!strcmp(is, "itself")) {
     printf("%d", pthread_join(initial, NULL));
   } else if (!strcmp(is, "initial-ends")) {

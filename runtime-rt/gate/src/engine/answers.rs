@@ -9,7 +9,7 @@ use model::ids::ThreadId;
 
 use super::clocks::{self, parts};
 use super::fiber::Engine;
-use super::{control, handlers};
+use super::{control, handlers, thread_names};
 use crate::gate::ask::Nanoseconds;
 use crate::gate::model::EPOCH;
 use crate::sys::call::{process, word};
@@ -63,6 +63,7 @@ pub(crate) fn answer(engine: &Engine, number: libc::c_long, arguments: &[usize; 
             store(first, [clocks::worked_by_all(engine).0 / TICK, 0, 0, 0]);
             isize::try_from((clocks::now(engine).0 - EPOCH.0) / TICK).ok()
         }
+        libc::SYS_prctl => thread_names::answer(engine, first, second),
         libc::SYS_gettid => isize::try_from(process() + engine.current().index()).ok(),
         _ => None,
     }

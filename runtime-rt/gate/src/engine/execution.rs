@@ -313,7 +313,9 @@ pub(crate) fn make_room(engine: &Engine) {
 /// its own.
 pub(crate) fn equip(engine: &Engine, child: ThreadId, routine: Routine) -> Option<libc::pthread_t> {
     let lender = engine.lenders.borrow().get(child.index().checked_sub(1)?).copied()?;
+    let name = engine.with_current(|creator| creator.name.get());
     add_fiber(engine, lender, Some(routine));
+    engine.fibers.borrow()[child.index()].name.set(name);
     engine.model.borrow_mut().threads[child.index()].name(lender.identity);
     Some(lender.identity)
 }

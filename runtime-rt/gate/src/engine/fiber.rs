@@ -24,6 +24,7 @@ use super::recorder::Recorder;
 use super::restore::Restorer;
 use super::rounds::Rounds;
 use super::signals::{Fault, Refuges};
+use super::thread_names::Name;
 use super::timers::Timers;
 use crate::gate::model::Model;
 use crate::gate::shadow::Shadow;
@@ -76,6 +77,8 @@ pub(crate) struct Fiber {
     pub(crate) base: usize,
     /// As in [`Lender`].
     floor: usize,
+    /// What it is called, if that is not what the process is.
+    pub(crate) name: Cell<Option<Name>>,
     /// Whether it goes round in a circle.
     pub(crate) circle: RefCell<Circle>,
     /// A hash of its stack at the last place that it passed, when states are looked at.
@@ -101,6 +104,7 @@ impl Fiber {
             last_site: Cell::new(None),
             base: lender.stack,
             floor: lender.floor,
+            name: Cell::new(None),
             circle: RefCell::default(),
             stood: Cell::new(0),
             once: RefCell::default(),
@@ -123,6 +127,7 @@ impl Fiber {
         self.call_site.set(None);
         self.last_site.set(None);
         self.stood.set(0);
+        self.name.set(None);
     }
 
     /// Whether its stack has no room left at this frame. One that is far from it is of a stack that the program made.

@@ -1,12 +1,10 @@
 //! Which system calls the fiber that wants them makes at scheduling points (`calls`), and in which of them a cancelled thread ends.
 
-use super::calls::descriptor;
 use crate::sys::call::word;
 
 /// Whether the fiber makes a call at a scheduling point.
 pub(crate) fn is_seen(number: libc::c_long, arguments: &[usize; 6]) -> bool {
     match number {
-        libc::SYS_fcntl => !matches!(descriptor(arguments[1]), libc::F_GETFD | libc::F_SETFD),
         libc::SYS_ioctl => !matches!(arguments[1], 0x5401 | 0x5413),
         // Streams ask so for the size of their buffers.
         libc::SYS_newfstatat => arguments[3] & word(libc::AT_EMPTY_PATH) == 0,
@@ -53,6 +51,7 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_execve,
     libc::SYS_exit,
     libc::SYS_wait4,
+    libc::SYS_fcntl,
     libc::SYS_flock,
     libc::SYS_truncate,
     libc::SYS_ftruncate,

@@ -2,7 +2,7 @@
 //!
 //! Attributes other than the detached state are not looked at: every fiber has a stack of the default size.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use explorer::races::Party;
@@ -18,6 +18,7 @@ use crate::engine::fiber::{Engine, Routine, Stop, installed, running};
 use crate::engine::habits::{self, Habit};
 use crate::engine::interrupts;
 use crate::engine::lenders::CREATE;
+use crate::engine::thread_names;
 use crate::gate::ask::{Ask, Until};
 use crate::gate::thread::Cancellation;
 use crate::sys::real::{Real, real};
@@ -35,9 +36,26 @@ static CANCEL_TYPE: Real = Real::new(c"pthread_setcanceltype");
 static KILL: Real = Real::new(c"pthread_kill");
 static QUEUE: Real = Real::new(c"pthread_sigqueue");
 
+static SET_NAME: Real = Real::new(c"pthread_setname_np");
+static GET_NAME: Real = Real::new(c"pthread_getname_np");
+
 /// All of them.
-pub(super) static REALS: &[&Real] =
-    &[&JOIN, &TRY_JOIN, &TIMED_JOIN, &CLOCK_JOIN, &DETACH, &EXIT, &CANCEL, &TEST_CANCEL, &CANCEL_STATE, &CANCEL_TYPE, &KILL, &QUEUE];
+pub(super) static REALS: &[&Real] = &[
+    &JOIN,
+    &TRY_JOIN,
+    &TIMED_JOIN,
+    &CLOCK_JOIN,
+    &DETACH,
+    &EXIT,
+    &CANCEL,
+    &TEST_CANCEL,
+    &CANCEL_STATE,
+    &CANCEL_TYPE,
+    &KILL,
+    &QUEUE,
+    &SET_NAME,
+    &GET_NAME,
+];
 
 type Function = extern "C" fn(*mut c_void) -> *mut c_void;
 type Attributes = libc::pthread_attr_t;
@@ -180,6 +198,34 @@ export! {
             );
         };
         start(engine, place, attributes, Routine { function, argument })
+    }
+
+    fn pthread_setname_np(identity: libc::pthread_t, text: *const c_char) -> c_int {
+        let Some(engine) = running() else {
+            return real!(SET_NAME, fn(libc::pthread_t, *const c_char) -> c_int, identity, text);
+        };
+        let Some(thread) = owner(engine, identity) else { return libc::ENOENT };
+        // SAFETY: the program passes a string that ends with a zero.
+        if unsafe { CStr::from_ptr(text) }.count_bytes() > 15 {
+            return libc::ERANGE;
+        }
+        thread_names::set(engine, thread, thread_names::read(text.cast()));
+        0
+    }
+
+    fn pthread_getname_np(identity: libc::pthread_t, place: *mut c_char, room: usize) -> c_int {
+        let Some(engine) = running() else {
+            return real!(GET_NAME, fn(libc::pthread_t, *mut c_char, usize) -> c_int, identity, place, room);
+        };
+        let Some(thread) = owner(engine, identity) else { return libc::ENOENT };
+        let name = thread_names::get(engine, thread);
+        if room < size_of_val(&name) {
+            return libc::ERANGE;
+        }
+        let bytes = name.bytes();
+        // SAFETY: the program passes so much room.
+        unsafe { place.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        0
     }
 
     fn pthread_join(identity: libc::pthread_t, place: *mut *mut c_void) -> c_int {

@@ -1,0 +1,89 @@
+//! The names of threads, which the kernel would keep for the one OS thread that runs them all.
+//!
+//! A thread begins with its creator's name, the initial one with that of the process. Not handled: what others see of names in `/proc`; that
+//! a thread reads its own name while another one changes it.
+
+use core::ffi::{CStr, c_int};
+
+use model::ids::ThreadId;
+
+use super::fiber::Engine;
+
+/// A name that ends with a zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Name([u8; 16]);
+
+/// The system call `prctl`, where it is about the caller's name.
+pub(crate) fn answer(engine: &Engine, what: usize, place: usize) -> Option<isize> {
+    match c_int::try_from(what) {
+        Ok(libc::PR_SET_NAME) => {
+            let text: *const u8 = core::ptr::with_exposed_provenance(place);
+            set(engine, engine.current(), read(text));
+        }
+        Ok(libc::PR_GET_NAME) => {
+            let place: *mut Name = core::ptr::with_exposed_provenance_mut(place);
+            // SAFETY: the program passes room for a name.
+            unsafe { place.write_unaligned(get(engine, engine.current())) };
+        }
+        _ => return None,
+    }
+    Some(0)
+}
+
+/// The name at this address, cut to the length that names have.
+pub(crate) fn read(text: *const u8) -> Name {
+    let mut name = Name::default();
+    for (at, place) in name.0.iter_mut().take(15).enumerate() {
+        // SAFETY: the program passes a string that ends with a zero, which was not met yet.
+        let next = unsafe { text.add(at) };
+        // SAFETY: as above.
+        match unsafe { next.read() } {
+            0 => break,
+            byte => *place = byte,
+        }
+    }
+    name
+}
+
+/// Names a thread.
+pub(crate) fn set(engine: &Engine, thread: ThreadId, name: Name) {
+    engine.fibers.borrow()[thread.index()].name.set(Some(name));
+}
+
+/// The name of a thread.
+pub(crate) fn get(engine: &Engine, thread: ThreadId) -> Name {
+    engine.fibers.borrow()[thread.index()].name.get().unwrap_or_else(|| of_process(engine))
+}
+
+impl Name {
+    /// It, with the zero that ends it.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        let end = self.0.iter().position(|&byte| byte == 0).unwrap_or(15);
+        &self.0[..=end]
+    }
+}
+
+/// What the kernel calls a process: its file's name. The file that is explored is another one, but the program is told its own.
+fn of_process(engine: &Engine) -> Name {
+    // SAFETY: what `main` is given; there may be no argument.
+    let path = unsafe { engine.main.get().arguments.read() };
+    if path.is_null() {
+        return Name::default();
+    }
+    // SAFETY: arguments are strings that end with a zero.
+    let path = unsafe { CStr::from_ptr(path) }.to_bytes_with_nul();
+    let begin = path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    read(path[begin..].as_ptr())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_end_with_a_zero_wherever_they_are_cut() {
+        for (text, expected) in [(c"", &b"\0"[..]), (c"a", b"a\0"), (c"abcdefghijklmnopqrs", b"abcdefghijklmno\0")] {
+            assert_eq!(read(text.as_ptr().cast()).bytes(), expected);
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! One exploration of one build: runs the engine, keeps failing schedules, and says what came of it.
 
 use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -59,6 +60,11 @@ pub(crate) fn judge(name: &str, explored: Explored) -> anyhow::Result<Explored> 
         Ending::Stuck => {
             let what = format!("{name}: nothing moved for longer than `--step-timeout`, and the execution could not be ended");
             Err(Failure::usage(what, "explore it with `--driver fork`, which ends such an execution, or with a longer `--step-timeout`")
+                .into())
+        }
+        Ending::Died(status) if status.signal() == Some(libc::SIGKILL) => {
+            let what = format!("{name}: its process was killed, as the system does when memory runs out");
+            Err(Failure::usage(what, "see how much memory it needs; one in which nothing moves ends sooner by a shorter `--step-timeout`")
                 .into())
         }
         Ending::Died(status) => anyhow::bail!("{name}: the engine died with {status}"),

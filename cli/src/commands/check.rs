@@ -12,7 +12,7 @@ use explorer::strategy::config::{Config, Name};
 use explorer::strategy::iterative::Preemptions;
 use explorer::target::pool::Workers;
 use explorer::target::setup::{Driver, End, Setup};
-use explorer::target::watch::{Explored, Limits};
+use explorer::target::watch::{Ending, Explored, Limits};
 use explorer::violation::Pairs;
 use model::report::{Build, CheckResult, Estimate, Report};
 use model::wire;
@@ -295,6 +295,8 @@ fn show(arguments: &Arguments, result: &CheckResult, explored: &Explored, source
         let thread = found.thread.map(|thread| format!(", thread {thread}")).unwrap_or_default();
         let count = match failure.count {
             0 => "before more memory was found shared, and not since".to_owned(),
+            // A process that was killed has not said the last.
+            count if explored.ending != Ending::Ended => format!("in {count} of {} schedules at least", result.schedules),
             count => format!("in {count} of {} schedules", result.schedules),
         };
         println!("    at {}{thread}, {count}", failure.location);

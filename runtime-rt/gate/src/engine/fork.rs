@@ -73,10 +73,10 @@ pub(super) fn fork() -> libc::pid_t {
 
 /// What went wrong when the child died on its own.
 fn died(engine: &Engine, status: i32) -> Failed {
-    let (thread, site) = match engine.fibers.try_borrow() {
-        Ok(fibers) => (Some(engine.current()), fibers.get(engine.current().index()).and_then(|fiber| fiber.last_site.get())),
-        Err(_) => control::broken("the program died inside the engine"),
-    };
+    if !engine.is_at_rest() {
+        control::broken("an execution was killed in the middle of what it shares with others, for want of memory perhaps");
+    }
+    let (thread, site) = (Some(engine.current()), engine.with_current(|fiber| fiber.last_site.get()));
     if libc::WIFSIGNALED(status) {
         let signal = libc::WTERMSIG(status);
         if signal == libc::SIGKILL && control::get(Word::Killed) == control::get(Word::Executions) {

@@ -42,3 +42,31 @@ fn a_hardened_build_is_explored_beside_its_original() {
     let said = sandbox.atomfix(&["check", "./app"]);
     assert_eq!(said.code, 1, "the original by itself: {}{}", said.out, said.err);
 }
+
+/// Objects without locks are linked as they were, so bitcode in the program tells of them alone.
+#[test]
+fn a_build_whose_locks_are_all_in_an_archive_is_compared_with_all_of_its_original() {
+    let sandbox = Sandbox::new();
+    let (library, main) = LOST_UPDATE.split_once("int main(void)").expect("a main function");
+    sandbox.write("fill.c", library.replace("static ", ""));
+    sandbox.write("unused.c", "int unused;\n");
+    let declared = "#include <assert.h>\n#include <pthread.h>\n#include <stddef.h>\nextern int fill;\nvoid *append(void *);\n";
+    sandbox.write("main.c", format!("{declared}int main(void){main}"));
+    for arguments in [
+        &["cc", "-O1", "-g", "-c", "fill.c", "unused.c", "main.c"][..],
+        &["cc", "main.o", "-L.", "-lfill", "-pthread", "-o", "app"],
+        &["profile", "./app", "--runs", "10"],
+        &["harden", "./app", "-o", "app.hard"],
+    ] {
+        if arguments.contains(&"-lfill") {
+            let made =
+                std::process::Command::new("ar").args(["rcs", "libfill.a", "fill.o", "unused.o"]).current_dir(sandbox.path("")).status();
+            assert!(made.expect("ar is installed").success());
+        }
+        let said = sandbox.atomfix(arguments);
+        assert_eq!(said.code, 0, "{arguments:?}: {}{}", said.out, said.err);
+    }
+    let said = sandbox.atomfix(&["check", "./app.hard"]);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    assert!(said.out.lines().any(|line| line.contains("assert at") && line.ends_with("gone")), "{}", said.out);
+}

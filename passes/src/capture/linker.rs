@@ -65,6 +65,7 @@ pub fn run(program: &OsStr, arguments: &[OsString]) -> Result<ExitStatus, Captur
             linker,
             arguments: recorded,
             inputs,
+            linked: None,
             hardened: None,
         };
         write(&link.output, &record, &objects);

@@ -2,7 +2,7 @@
 //!
 //! Every static input that the user gave must still be what it was; start-up files and libraries that the compiler added
 //! may be updated. Members of archives count only if the link pulled them in, which shows in the program's own
-//! bitcode section: linkers join it from the objects that they take.
+//! bitcode section: linkers join it from the objects that they take. What a hardened program was linked from its record says.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -42,6 +42,13 @@ pub struct Unit {
     pub bitcode: Vec<u8>,
     /// The arguments of `clang -cc1` that compiled it.
     pub(super) command: Vec<String>,
+}
+
+impl Unit {
+    /// What tells it from others: BLAKE3 of its bitcode, in hex.
+    pub(super) fn identity(&self) -> String {
+        blake3::hash(&self.bitcode).to_hex().to_string()
+    }
 }
 
 /// What a second link may replace an input by.
@@ -92,7 +99,15 @@ pub fn open(program: &Path) -> Result<Capture, CaptureError> {
         };
         capture.parts.push(part);
     }
-    keep_linked(&mut capture, &linked);
+    match &capture.record {
+        LinkRecord { hardened: None, .. } => keep_linked_by_bitcode(&mut capture, &linked),
+        LinkRecord { linked: Some(linked), .. } => {
+            let linked: BTreeSet<String> = linked.iter().cloned().collect();
+            keep_linked(&mut capture, |unit| linked.contains(&unit.identity()));
+        }
+        // Nothing tells; then every member counts.
+        LinkRecord { linked: None, .. } => {}
+    }
     Ok(capture)
 }
 
@@ -269,8 +284,8 @@ fn piece(capture: &mut Capture, origin: &str, name: String, content: Vec<u8>) ->
     Ok(Piece { name, units: first..capture.units.len(), content, bare: None })
 }
 
-/// Drops units of archive members that the link did not pull in.
-fn keep_linked(capture: &mut Capture, linked: &[&[u8]]) {
+/// Drops units of archive members that the link did not pull in, as the program's own bitcode shows.
+fn keep_linked_by_bitcode(capture: &mut Capture, linked: &[&[u8]]) {
     let linked: BTreeSet<&[u8]> = linked.iter().copied().collect();
     let is_linked = |units: &[Unit]| units.iter().all(|unit| linked.contains(&*unit.bitcode));
     let objects_agree = capture.parts.iter().all(|part| match part {
@@ -281,6 +296,11 @@ fn keep_linked(capture: &mut Capture, linked: &[&[u8]]) {
     if linked.is_empty() || !objects_agree {
         return;
     }
+    keep_linked(capture, |unit| linked.contains(&*unit.bitcode));
+}
+
+/// Drops units of archive members that the link did not pull in.
+fn keep_linked(capture: &mut Capture, is_linked: impl Fn(&Unit) -> bool) {
     let units = std::mem::take(&mut capture.units);
     let mut left = Vec::new();
     for part in &mut capture.parts {
@@ -291,7 +311,7 @@ fn keep_linked(capture: &mut Capture, linked: &[&[u8]]) {
         };
         for piece in pieces {
             let first = left.len();
-            if !optional || is_linked(&units[piece.units.clone()]) {
+            if !optional || units[piece.units.clone()].iter().all(&is_linked) {
                 left.extend_from_slice(&units[piece.units.clone()]);
             }
             piece.units = first..left.len();

@@ -67,6 +67,10 @@ pub struct LinkRecord {
     pub inputs: Vec<Input>,
     /// For a hardened program: from what it was made.
     pub hardened: Option<Hardened>,
+    /// For a hardened program: BLAKE3, in hex, of the bitcode of each unit that its original was linked from. Transformed objects carry none
+    /// that could tell. `None` for programs hardened before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linked: Option<Vec<String>>,
 }
 
 /// One input of a link.

@@ -20,7 +20,7 @@ use std::process::Command;
 use rayon::prelude::*;
 use tempfile::NamedTempFile;
 
-use super::open::{Capture, Part, Piece};
+use super::open::{Capture, Part, Piece, Unit};
 use super::record::{Giver, Hardened, LINK_SECTION, OBJECTS_SECTION};
 use super::toolchain::{self, Tool};
 use super::{CaptureError, command, link_arguments, members, section, version_script};
@@ -247,6 +247,7 @@ fn arguments(capture: &Capture, replaced: Vec<Option<PathBuf>>, added: &[String]
 fn record(capture: &Capture, hardened: &Hardened, program: &Path) -> Result<(), CaptureError> {
     let mut record = capture.record.clone();
     record.hardened = Some(hardened.clone());
+    record.linked = Some(capture.units.iter().map(Unit::identity).collect());
     let text = serde_json::to_vec(&record).expect("a record has a JSON form");
     let mut objects = Vec::new();
     for (input, part) in record.inputs.iter().zip(&capture.parts) {

@@ -5,15 +5,15 @@
 //!
 //! Steps that may conflict have a key in common (`keys`); they do when `dependence` says so.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use model::event::{Event, EventKind, Range};
 use model::ids::ThreadId;
 use model::pair::Mode;
 
-use super::holds::{Change, Holds, wanted};
+use super::holds::{Change, wanted};
 use super::keys::{Key, each_key, granule, granules, lock_key};
+use super::objects::{Entry, Object, Objects};
 use crate::dependence::{Footprint, dependent};
 use crate::strategy::path::Turn;
 use crate::threads::ThreadSet;
@@ -74,21 +74,6 @@ struct Taken {
     overwritten: Option<u64>,
 }
 
-/// What a step meant to an object.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    step: usize,
-    change: Change,
-    /// Whether it is about a lock that the step gave up on its way, and not about the step's event.
-    aside: bool,
-}
-
-#[derive(Debug, Default)]
-struct Object {
-    entries: Vec<Entry>,
-    holds: Holds,
-}
-
 /// The steps of the current execution.
 #[derive(Debug, Default)]
 pub(super) struct History {
@@ -96,10 +81,12 @@ pub(super) struct History {
     /// `stride` numbers a step: how many steps of each thread come before it or are it.
     clocks: Vec<u32>,
     stride: usize,
-    objects: BTreeMap<Key, Object>,
+    objects: Objects,
     /// Indexed by thread: its last step so far.
     last: Vec<Option<usize>>,
     scratch: Vec<usize>,
+    /// Memory for what is left out of a sequence: threads, and from which of their steps on.
+    left_out: Vec<(usize, u32)>,
 }
 
 impl History {
@@ -132,7 +119,7 @@ impl History {
         let at = self.steps.len().saturating_sub(1);
         let Some(step) = self.steps.last_mut() else { return };
         step.released.push(lock);
-        let object = self.objects.entry(lock_key(lock)).or_default();
+        let object = self.objects.at(lock_key(lock));
         let change = object.holds.weaken(step.thread, left);
         object.entries.push(Entry { step: at, change, aside: true });
     }
@@ -179,7 +166,7 @@ impl History {
     /// not told of, and the order of steps is not known.
     pub(super) fn contradicts(&self, thread: ThreadId, event: &Event) -> bool {
         let Some((mode, range)) = wanted(event).zip(event.range) else { return false };
-        self.objects.get(&granule(range)).is_some_and(|object| !object.holds.allow(thread, mode))
+        self.objects.get(granule(range)).is_some_and(|object| !object.holds.allow(thread, mode))
     }
 
     /// Forgets the steps from `length` on.
@@ -200,32 +187,24 @@ impl History {
         let previous = self.last[thread.index()];
         let number = previous.map_or(0, |previous| self.steps[previous].number) + 1;
         let start = self.begin_clock(thread, event);
-        self.find_races(start, thread, event, Second::At(at), races);
+        let footprint = Footprint::of(event);
+        self.find_races(start, thread, (event, &footprint), Second::At(at), races);
         self.clocks[start + thread.index()] = number;
         each_key(event, |key, role| {
-            let object = self.objects.entry(key).or_default();
+            let object = self.objects.at(key);
             let change = role.map_or(Change::Nothing, |role| object.holds.perform(thread, event, role));
             object.entries.push(Entry { step: at, change, aside: false });
         });
         self.last[thread.index()] = Some(at);
         let (woken, released) = (ThreadSet::EMPTY, Vec::new());
-        self.steps.push(Taken {
-            thread,
-            event: *event,
-            footprint: Footprint::of(event),
-            number,
-            previous,
-            woken,
-            released,
-            overwritten: None,
-        });
+        self.steps.push(Taken { thread, event: *event, footprint, number, previous, woken, released, overwritten: None });
     }
 
     /// Reports the races of a step that was pending at the end.
     pub(super) fn pending(&mut self, thread: ThreadId, event: Event, races: &mut Vec<Race>) {
         self.make_room(thread);
         let start = self.begin_clock(thread, &event);
-        self.find_races(start, thread, &event, Second::Pending(thread, event), races);
+        self.find_races(start, thread, (&event, &Footprint::of(&event)), Second::Pending(thread, event), races);
         self.clocks.truncate(start);
     }
 
@@ -237,7 +216,8 @@ impl History {
         if event.kind == EventKind::ExitProcess {
             rivals.extend(0..self.steps.len());
         }
-        each_key(event, |key, _| self.conflicts(key, event, Thoroughness::All, rivals));
+        let footprint = Footprint::of(event);
+        each_key(event, |key, _| self.conflicts(key, (event, &footprint), Thoroughness::All, rivals));
         rivals.sort_unstable();
         rivals.dedup();
         rivals.retain(|&at| !self.is_after(start, at));
@@ -246,27 +226,29 @@ impl History {
 
     /// The steps that do not come after the first step of a race, in order, and without its second step.
     /// A last step that `ended` the execution is left out too: nothing could follow it.
-    pub(super) fn independent_of(&self, race: &Race, ended: Option<usize>, kept: &mut Vec<usize>) {
-        let (second, event) = match race.second {
-            Second::At(at) => (at, self.steps[at].event),
-            Second::Pending(_, event) => (self.steps.len(), event),
+    pub(super) fn independent_of(&mut self, race: &Race, ended: Option<usize>, kept: &mut Vec<usize>) {
+        let (second, footprint) = match race.second {
+            Second::At(at) => (at, self.steps[at].footprint),
+            Second::Pending(_, event) => (self.steps.len(), Footprint::of(&event)),
         };
         kept.clear();
         let number = |at: usize| (self.steps[at].thread.index(), self.steps[at].number);
         let (thread, from) = number(race.first);
         // Steps that are left out beside the first one though they do not come after it.
-        let mut others: Vec<(usize, u32)> = Vec::new();
+        let mut others = core::mem::take(&mut self.left_out);
+        others.clear();
         for (at, clock) in (race.first..).zip(self.clocks[race.first * self.stride..].chunks_exact(self.stride)) {
             if clock[thread] >= from || others.iter().any(|&(thread, from)| clock[thread] >= from) {
                 continue;
             }
-            let overtaken = race.remedy == Remedy::Overtake && at < second && dependent(&self.steps[at].event, &event);
+            let overtaken = race.remedy == Remedy::Overtake && at < second && self.steps[at].footprint.meets(&footprint);
             if at == second || Some(at) == ended || overtaken {
                 others.push(number(at));
             } else {
                 kept.push(at);
             }
         }
+        self.left_out = others;
     }
 
     fn make_room(&mut self, thread: ThreadId) {
@@ -295,7 +277,7 @@ impl History {
             None => {
                 self.clocks.resize(start + self.stride, 0);
                 let created = |entry: &&Entry| matches!(self.steps[entry.step].event.kind, EventKind::Create { child } if child == thread);
-                let creations = self.objects.get(&Key::Creation);
+                let creations = self.objects.get(Key::Creation);
                 if let Some(creation) = creations.and_then(|object| object.entries.iter().rev().find(created)) {
                     self.join(start, creation.step);
                 }
@@ -335,7 +317,8 @@ impl History {
     }
 
     /// Finds the races of a step whose clock begins at `start`, and completes the clock.
-    fn find_races(&mut self, start: usize, thread: ThreadId, event: &Event, second: Second, races: &mut Vec<Race>) {
+    fn find_races(&mut self, start: usize, thread: ThreadId, own: (&Event, &Footprint), second: Second, races: &mut Vec<Race>) {
+        let (event, _) = own;
         let remedy = remedy(event.kind);
         if let Some(mode) = wanted(event)
             && let Some(first) = self.overtaken(start, thread, event, mode)
@@ -348,7 +331,7 @@ impl History {
             conflicts.extend(self.last.iter().flatten());
         } else {
             let thoroughness = if remedy == Some(Remedy::Expand) { Thoroughness::All } else { Thoroughness::Last };
-            each_key(event, |key, _| self.conflicts(key, event, thoroughness, &mut conflicts));
+            each_key(event, |key, _| self.conflicts(key, own, thoroughness, &mut conflicts));
         }
         // From the last on: what comes before one that was met is not an immediate race.
         conflicts.sort_unstable_by(|a, b| b.cmp(a));
@@ -369,32 +352,38 @@ impl History {
     }
 
     /// The steps at `key` that conflict with an event; the last ones end with one that conflicts with all before it.
-    fn conflicts(&self, key: Key, event: &Event, thoroughness: Thoroughness, conflicts: &mut Vec<usize>) {
-        if let Some(object) = self.objects.get(&key) {
-            self.conflicts_at(object, event, thoroughness, conflicts);
+    fn conflicts(&self, key: Key, own: (&Event, &Footprint), thoroughness: Thoroughness, conflicts: &mut Vec<usize>) {
+        if let Some(object) = self.objects.get(key) {
+            self.conflicts_at(object, own, thoroughness, conflicts);
         }
+        let (event, footprint) = own;
         if key != Key::Wide {
-            if let Some(wide) = self.objects.get(&Key::Wide) {
-                let (own, steps) = (Footprint::of(event), wide.entries.iter().map(|entry| entry.step));
-                conflicts.extend(steps.filter(|&at| self.steps[at].footprint.meets(&own)));
+            if let Some(wide) = self.objects.wide() {
+                let steps = wide.entries.iter().map(|entry| entry.step);
+                conflicts.extend(steps.filter(|&at| self.steps[at].footprint.meets(footprint)));
             }
         } else if let Some(range) = event.range {
             let (first, last) = granules(range);
-            for object in self.objects.range(Key::Granule(first)..=Key::Granule(last)).map(|(_, object)| object) {
-                self.conflicts_at(object, event, thoroughness, conflicts);
+            for object in self.objects.between(Key::Granule(first), Key::Granule(last)) {
+                self.conflicts_at(object, own, thoroughness, conflicts);
             }
         }
     }
 
-    fn conflicts_at(&self, object: &Object, event: &Event, thoroughness: Thoroughness, conflicts: &mut Vec<usize>) {
-        let own = Footprint::of(event);
+    fn conflicts_at(
+        &self,
+        object: &Object,
+        (event, footprint): (&Event, &Footprint),
+        thoroughness: Thoroughness,
+        conflicts: &mut Vec<usize>,
+    ) {
         for entry in object.entries.iter().rev() {
             let step = &self.steps[entry.step];
             if entry.aside && dependent(&release(key_address(event)), event) {
                 conflicts.push(entry.step);
-            } else if !entry.aside && step.footprint.meets(&own) {
+            } else if !entry.aside && step.footprint.meets(footprint) {
                 conflicts.push(entry.step);
-                if thoroughness == Thoroughness::Last && hides_earlier(&step.event, event) {
+                if thoroughness == Thoroughness::Last && hides_earlier(step, event) {
                     break;
                 }
             }
@@ -404,7 +393,7 @@ impl History {
     /// The last conflicting step before which a thread could have taken a lock, unless an earlier one orders the two.
     fn overtaken(&self, start: usize, thread: ThreadId, event: &Event, mode: Mode) -> Option<usize> {
         let key = granule(event.range?);
-        let object = self.objects.get(&key)?;
+        let object = self.objects.get(key)?;
         let mut holds = object.holds.clone();
         for entry in object.entries.iter().rev() {
             if self.is_after(start, entry.step) {
@@ -435,13 +424,13 @@ fn remedy(kind: EventKind) -> Option<Remedy> {
 }
 
 /// Whether every earlier step that conflicts with `event` also conflicts with `step`.
-fn hides_earlier(step: &Event, event: &Event) -> bool {
+fn hides_earlier(step: &Taken, event: &Event) -> bool {
     let covers = |outer: Range, inner: Range| {
         let offset = inner.address.wrapping_sub(outer.address);
         offset < u64::from(outer.length) && offset + u64::from(inner.length) <= u64::from(outer.length)
     };
-    let exclusive = dependent(step, step);
-    exclusive && matches!((step.range, event.range), (Some(outer), Some(inner)) if covers(outer, inner))
+    let exclusive = step.footprint.meets(&step.footprint);
+    exclusive && matches!((step.event.range, event.range), (Some(outer), Some(inner)) if covers(outer, inner))
 }
 
 /// Giving up the injected lock at this address.
@@ -454,10 +443,9 @@ fn key_address(event: &Event) -> u64 {
 }
 
 /// Forgets the last step that met others here.
-fn forget_last(objects: &mut BTreeMap<Key, Object>, key: Key) {
-    if let Some(object) = objects.get_mut(&key)
-        && let Some(entry) = object.entries.pop()
-    {
+fn forget_last(objects: &mut Objects, key: Key) {
+    let object = objects.at(key);
+    if let Some(entry) = object.entries.pop() {
         object.holds.undo(entry.change);
     }
 }

@@ -20,6 +20,7 @@ mod forest;
 mod history;
 mod holds;
 mod keys;
+mod objects;
 mod reversal;
 mod search;
 mod trunk;

@@ -239,8 +239,8 @@ impl Dpor {
         let mut asleep = self.path.recycle().map(|node| core::mem::take(&mut node.asleep)).unwrap_or_default();
         asleep.clear();
         if let Some(parent) = self.path.deepest() {
-            let (_, last) = self.history.step(self.path.at() - 1);
-            let sleeps_on = |(thread, event): &&(ThreadId, Event)| point.enabled.contains(*thread) && !dependent(event, last);
+            let last = self.history.footprint(self.path.at() - 1);
+            let sleeps_on = |(thread, event): &&(ThreadId, Event)| point.enabled.contains(*thread) && !Footprint::of(event).meets(&last);
             asleep.extend(parent.node.asleep.iter().filter(sleeps_on));
         }
         asleep

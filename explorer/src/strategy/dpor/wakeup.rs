@@ -35,6 +35,8 @@ impl Plan {
 #[derive(Clone, Copy, Debug)]
 struct Link {
     thread: ThreadId,
+    /// Whether options were taken in it: few have any, and what else is known of a step is far away.
+    picked: bool,
     /// The first step that is planned after it. Without any it is a leaf: what follows is free.
     child: Option<Plan>,
     /// The next step that is planned beside it. Of steps that are used again: the next one of these.
@@ -162,9 +164,10 @@ impl Plans {
                 Ok(branch) => branch,
                 Err(last) => break last,
             };
-            let Link { thread, child, .. } = self.links[branch.at()];
+            let Link { thread, picked, child, .. } = self.links[branch.at()];
             if let Some(own) = sequence.iter().position(|step| step.thread == thread) {
-                if !sequence[own].is_picked_as(&self.steps[branch.at()].picks) {
+                let any_picked = picked || !sequence[own].picks.is_empty();
+                if any_picked && !sequence[own].is_picked_as(&self.steps[branch.at()].picks) {
                     return Insertion::Unplannable;
                 }
                 sequence[..=own].rotate_right(1);
@@ -212,7 +215,7 @@ impl Plans {
     /// Takes the first planned step.
     pub(super) fn take_first(&mut self, first: &mut Option<Plan>) -> Option<Next> {
         let plan = (*first)?;
-        let Link { thread, child: children, next } = self.links[plan.at()];
+        let Link { thread, child: children, next, .. } = self.links[plan.at()];
         *first = next;
         self.links[plan.at()].next = self.free.replace(plan);
         let Planned { picks, .. } = core::mem::take(&mut self.steps[plan.at()]);
@@ -274,7 +277,7 @@ impl Plans {
         let (mut steps, mut rest) = (Vec::new(), Vec::new());
         let mut next = first.map(|plan| (plan, 0));
         while let Some((plan, depth)) = next.take().or_else(|| rest.pop()) {
-            let Link { thread, child, next: beside } = self.links[plan.at()];
+            let Link { thread, child, next: beside, .. } = self.links[plan.at()];
             rest.extend(beside.map(|plan| (plan, depth)));
             let impossible = depth == 0 && !enabled.contains(thread);
             if !impossible {
@@ -307,7 +310,7 @@ impl Plans {
     }
 
     fn add(&mut self, thread: ThreadId, step: Planned, child: Option<Plan>) -> Plan {
-        let link = Link { thread, child, next: None };
+        let link = Link { thread, picked: !step.picks.is_empty(), child, next: None };
         match self.free {
             Some(plan) => {
                 self.free = core::mem::replace(&mut self.links[plan.at()], link).next;

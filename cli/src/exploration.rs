@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use explorer::target::found::{ENDS, FoundFailure, TakenStep};
-use explorer::target::page::{EarlyEnd, NOTES};
+use explorer::target::page::{EarlyEnd, NOTES, OUT_OF_SIGHT};
 use explorer::target::setup::Setup;
 use explorer::target::watch::{self, Ending, Explored, Limits};
 use explorer::violation::{Pairs, Violation, violations};
@@ -111,12 +111,13 @@ pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'
     let counts = explored.counts;
     let coverage = explored.found.coverage.unwrap_or(Coverage::Partial(counts.schedules));
     let seconds = explored.time.as_secs_f64();
+    let is_out_of_sight = OUT_OF_SIGHT.iter().any(|note| explored.notes & note.bit() != 0);
     let result = CheckResult {
         program: task.subject.name(task.gated.build).display().to_string(),
         build: task.gated.build,
         strategy: task.setup.strategy.name.to_string(),
         schedules: counts.schedules,
-        complete: coverage.is_complete() && counts.diverged == 0 && counts.cut == 0,
+        complete: coverage.is_complete() && counts.diverged == 0 && counts.cut == 0 && !is_out_of_sight,
         coverage,
         abandoned: counts.abandoned,
         cut: counts.cut,

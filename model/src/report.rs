@@ -47,9 +47,9 @@ pub struct CheckResult {
     pub strategy: String,
     /// Executions that ran to an end of their own.
     pub schedules: u64,
-    /// Whether every sequentially consistent schedule is covered.
+    /// Whether every sequentially consistent schedule is covered, and nothing that threads do was out of sight.
     pub complete: bool,
-    /// What is covered.
+    /// What is covered, of what was seen.
     pub coverage: Coverage,
     /// Executions that were abandoned because others cover them; not among `schedules`.
     #[cfg_attr(feature = "serde", serde(default))]

@@ -244,8 +244,9 @@ fn kept_pairs(subject: &Subject) -> Result<Pairs, Failure> {
 fn show(arguments: &Arguments, result: &CheckResult, explored: &Explored, sources: &Sources<'_>) {
     let executions =
         if result.abandoned > 0 { format!(" (and {} abandoned as covered by others)", result.abandoned) } else { String::new() };
+    let seen = if result.coverage.is_complete() && !result.complete { " of what is seen" } else { "" };
     println!(
-        "{} ({}), {}: {}{executions}, covering {}",
+        "{} ({}), {}: {}{executions}, covering {}{seen}",
         result.program,
         result.build,
         result.strategy,

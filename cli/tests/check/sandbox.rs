@@ -68,8 +68,13 @@ impl Sandbox {
 
     /// Runs `atomfix`.
     pub(crate) fn atomfix(&self, arguments: &[&str]) -> Said {
+        self.run(env!("CARGO_BIN_EXE_atomfix"), arguments)
+    }
+
+    /// Runs another command.
+    pub(crate) fn run(&self, program: &str, arguments: &[&str]) -> Said {
         let mut command = Command::new("timeout");
-        command.args(["--kill-after=5", LIMIT, env!("CARGO_BIN_EXE_atomfix")]).args(arguments);
+        command.args(["--kill-after=5", LIMIT, program]).args(arguments);
         said(command.current_dir(self.folder.path()))
     }
 

@@ -214,6 +214,8 @@ pub enum Note {
     SignalDescriptors = 15,
     /// Signals are queued with values.
     QueuedSignals = 16,
+    /// A library without hooks has threads meet over memory of its own.
+    UnseenAtomics = 17,
 }
 
 /// All notes, with what they say to people.
@@ -232,10 +234,17 @@ pub const NOTES: &[(Note, &str)] = &[
     (Note::PlainLocks, "locks with a priority protocol are treated as ordinary ones: priorities are not modelled"),
     (Note::SharedObjects, "locks or semaphores may be shared with other processes: what those do with them is not explored"),
     (Note::OtherFutexes, "the program moves waiters between futexes, or has the kernel own them: those are not seen"),
+    (
+        Note::UnseenAtomics,
+        "a library that is not instrumented has threads wait for each other by futexes: the orders of its atomic accesses are not explored, so more may happen",
+    ),
     (Note::Outside, "the program waits for the world outside: when its answers come is not explored"),
     (Note::RawThreads, "the program makes threads by system calls of its own: they run outside of control"),
     (Note::RandomAddresses, "address randomization could not be switched off: executions may differ"),
 ];
+
+/// Notes of what threads do out of sight: with any of them, what is covered is not all that may happen.
+pub const OUT_OF_SIGHT: &[Note] = &[Note::EarlyThread, Note::RawThreads, Note::UnseenAtomics];
 
 impl Note {
     /// Its bit.

@@ -17,6 +17,7 @@ use super::dispatch::{self, Verdict};
 use super::endings;
 use super::failure::Failed;
 use super::fiber::{Engine, Stop, installed, running};
+use crate::interpose::futex;
 use crate::sys::{fault, guarded, signal, trap};
 
 /// Bytes of the stack that handlers run on.
@@ -216,6 +217,9 @@ extern "C" fn on_system_call(_: i32, _: *mut libc::siginfo_t, context: *mut c_vo
     const RAX: usize = libc::REG_RAX.cast_unsigned() as usize;
     const RIP: usize = libc::REG_RIP.cast_unsigned() as usize;
     let address = |value: usize| (value as u64).cast_signed();
+    if registers[RAX] == libc::SYS_futex {
+        futex::note_caller(registers[RIP].cast_unsigned());
+    }
     match dispatch::handle(engine, registers[RAX], arguments) {
         Verdict::Done(result) => registers[RAX] = result as i64,
         Verdict::ByFiber => trap::land(registers),

@@ -1,19 +1,21 @@
 //! Futexes, as C++20's `wait`, `latch`, `barrier` and semaphores use them, by way of `syscall`, or by instructions of their own
 //! (`engine::calls`).
 //!
-//! Other system calls made this way pass through. Not handled: operations on futexes other than waiting and waking, which are noted.
+//! Other system calls made this way pass through. Not handled: operations on futexes other than waiting and waking, and the
+//! atomic accesses of libraries without hooks, which are noted.
 
 use core::ffi::{c_int, c_long};
 
 use explorer::target::page::Note;
 use model::event::Range;
 
-use super::{deadline, export, peek};
+use super::{deadline, peek};
 use crate::engine::control;
 use crate::engine::fiber::{Engine, running};
 use crate::gate::ask::{Ask, Nanoseconds, Until};
 use crate::sys::call::Errno;
 use crate::sys::real::{Real, real};
+use crate::sys::text;
 
 static SYSCALL: Real = Real::new(c"syscall");
 
@@ -72,16 +74,43 @@ pub(crate) fn perform(engine: &Engine, address: usize, operation: usize, value: 
     }
 }
 
-export! {
-    fn syscall(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long {
-        if let Some(engine) = running().filter(|_| number == libc::SYS_futex)
-            && let Some(result) = perform(engine, a, b, c, d)
-        {
+/// Code that waits by futexes, or wakes those who do, has them meet over words in memory. In a library without hooks nobody sees these.
+pub(crate) fn note_caller(address: u64) {
+    if text::is_foreign(address) {
+        control::note(Note::UnseenAtomics);
+    }
+}
+
+/// Passes on where it was called from, behind its own arguments.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+#[unsafe(naked)]
+extern "C" fn syscall(_: c_long, _: usize, _: usize, _: usize, _: usize, _: usize, _: usize) -> c_long {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "mov rax, [rsp]",
+        "mov r10, [rsp + 8]",
+        "sub rsp, 8",
+        "push rax",
+        "push r10",
+        ".cfi_def_cfa_offset 32",
+        "call {to}",
+        "add rsp, 24",
+        ".cfi_def_cfa_offset 8",
+        "ret",
+        ".cfi_endproc",
+        to = sym syscall_from,
+    )
+}
+
+extern "C" fn syscall_from(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, caller: u64) -> c_long {
+    if let Some(engine) = running().filter(|_| number == libc::SYS_futex) {
+        note_caller(caller);
+        if let Some(result) = perform(engine, a, b, c, d) {
             return match result {
                 Ok(value) => c_long::try_from(value).unwrap_or(c_long::MAX),
                 Err(Errno(error)) => super::fail(error).into(),
             };
         }
-        real!(SYSCALL, fn(c_long, usize, usize, usize, usize, usize, usize) -> c_long, number, a, b, c, d, e, f)
     }
+    real!(SYSCALL, fn(c_long, usize, usize, usize, usize, usize, usize) -> c_long, number, a, b, c, d, e, f)
 }

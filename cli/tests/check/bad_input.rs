@@ -461,6 +461,19 @@ fn a_read_only_folder_is_an_error() {
 }
 
 #[test]
+fn a_library_that_an_option_asks_for_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("omp.c", "int of_the_library;");
+    let said = sandbox.run("clang-22", &["-shared", "-fPIC", "omp.c", "-o", "libomp.so"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    for (options, expected) in [(&["-fopenmp", "-L.", "-Wl,-rpath,."][..], true), (&[], false)] {
+        sandbox.compile("app.c", "int main(void) { return 0; }", options);
+        let said = sandbox.atomfix(&["check", "./app"]);
+        assert_eq!(said.out.contains("libomp.so (a shared library)"), expected, "{options:?}: {}{}", said.out, said.err);
+    }
+}
+
+#[test]
 fn a_library_whose_atomics_nobody_sees_is_named_and_nothing_is_called_complete() {
     // Waking is left out where nobody seemed to wait: between the look and the wait another thread may come, which only the atomics show.
     const SIGNALS: &str = "#define _GNU_SOURCE

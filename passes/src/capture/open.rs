@@ -191,6 +191,11 @@ fn take(capture: &mut Capture, input: &Input, content: Vec<u8>) -> Result<Part, 
     let path = input.path.display().to_string();
     let name = input.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match (input.kind, input.giver) {
+        // Libraries that an option asked for, such as OpenMP's, are not of the language.
+        (InputKind::Shared, Giver::Compiler) if !is_of_the_language(&name) => {
+            uncovered(capture, path, "a shared library", Gap::Library);
+            Ok(Part::Whole)
+        }
         (_, Giver::Compiler) => Ok(Part::Whole),
         (InputKind::Object, Giver::User) => {
             let piece = piece(capture, &path, name, content)?;
@@ -234,7 +239,7 @@ fn take(capture: &mut Capture, input: &Input, content: Vec<u8>) -> Result<Part, 
 /// Whether a file is a library of C or C++ itself, such as `libm.so`: compilers add the others of these without being asked, and what
 /// their functions do is known by name.
 fn is_of_the_language(name: &str) -> bool {
-    const STEMS: [&str; 13] = [
+    const STEMS: [&str; 14] = [
         "libanl",
         "libatomic",
         "libc",
@@ -247,6 +252,7 @@ fn is_of_the_language(name: &str) -> bool {
         "libresolv",
         "librt",
         "libstdc++",
+        "libunwind",
         "libutil",
     ];
     name.split_once(".so").is_some_and(|(stem, version)| STEMS.contains(&stem) && (version.is_empty() || version.starts_with('.')))

@@ -4,6 +4,7 @@
 //! otherwise the commands are named and nothing is done.
 
 use std::fs;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -44,9 +45,11 @@ fn download(folder: &Path, package: &str, version: &str) -> Result<PathBuf> {
     if !has_source_entries()? {
         add_source_entries()?;
     }
-    let download =
-        Child::new("apt-get", LIMIT).within(folder).args(["-o", "APT::Sandbox::User=root", "source", "--download-only", package]);
-    download.run()?.succeeded()?;
+    if let Err(error) = download_any(folder, package, version) {
+        // The lists may be older than what the mirror has. Who may not renew them is told what failed.
+        let renewed = Child::new("apt-get", LIMIT).args(["-o", "APT::Sandbox::User=root", "update"]).run()?.succeeded();
+        renewed.and_then(|_| download_any(folder, package, version)).map_err(|_| error)?;
+    }
     let description = files_of(folder)?.into_iter().find(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with(&format!("{package}_{version}")) && name.ends_with(".dsc")
@@ -55,6 +58,32 @@ fn download(folder: &Path, package: &str, version: &str) -> Result<PathBuf> {
         bail!("{package}: this machine's Debian does not offer version {version} (Debian 12 does)");
     };
     Ok(description)
+}
+
+/// Downloads the newest revision, or else any other of this upstream version: a mirror may list one whose files it does not have.
+fn download_any(folder: &Path, package: &str, version: &str) -> Result<()> {
+    let others = revisions(package, version)?.into_iter().map(|revision| format!("{package}={revision}"));
+    let mut failed = Ok(());
+    for package in iter::once(package.to_owned()).chain(others) {
+        let arguments = ["-o", "APT::Sandbox::User=root", "source", "--download-only", &package];
+        match Child::new("apt-get", LIMIT).within(folder).args(arguments).run()?.succeeded() {
+            Ok(_) => return Ok(()),
+            Err(error) => failed = failed.and(Err(error)),
+        }
+    }
+    failed
+}
+
+/// The revisions of an upstream version that apt's lists have.
+fn revisions(package: &str, version: &str) -> Result<Vec<String>> {
+    let shown = Child::new("apt-cache", LIMIT).args(["showsrc", "--only-source", package]).run()?;
+    Ok(of_version(&shown.stdout, version))
+}
+
+/// Of what `apt-cache showsrc` prints, the revisions of an upstream version.
+fn of_version(shown: &str, version: &str) -> Vec<String> {
+    let revisions = shown.lines().filter_map(|line| line.strip_prefix("Version: "));
+    revisions.filter(|revision| revision.starts_with(version)).map(str::to_owned).collect()
 }
 
 /// A fresh copy of a source tree, for one build; an earlier copy is removed. Times are kept, or make would rebuild configure scripts.
@@ -120,6 +149,14 @@ fn as_source_entries(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn revisions_are_those_of_the_upstream_version() {
+        let shown =
+            "Package: libzstd\nVersion: 1.5.4+dfsg2-5\nStandards-Version: 4.6.1\n\nVersion: 1.5.4+dfsg2-5+deb12u1\nVersion: 1.6.0-1\n";
+        assert_eq!(of_version(shown, "1.5.4"), ["1.5.4+dfsg2-5", "1.5.4+dfsg2-5+deb12u1"]);
+        assert_eq!(of_version(shown, "2"), Vec::<String>::new());
+    }
 
     #[test]
     fn both_forms_of_entries_are_turned_into_source_entries() {

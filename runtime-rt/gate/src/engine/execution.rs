@@ -263,7 +263,7 @@ fn pick(engine: &Engine, strategy: &mut dyn Strategy, threads: &[ThreadId]) -> T
 
 /// What the execution does next depends on this, on memory, and on the strategy alone.
 fn state(engine: &Engine, digest: &mut Digest) {
-    engine.model.borrow().digest(digest);
+    engine.model.borrow_mut().digest(digest);
     for fiber in engine.fibers.borrow().iter() {
         fiber.stood.get().hash(digest);
     }

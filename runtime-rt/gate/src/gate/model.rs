@@ -376,7 +376,7 @@ impl Model {
     }
 
     /// Hashes all that decides what can happen next, memory and the threads' own state apart.
-    pub(crate) fn digest(&self, digest: &mut impl Hasher) {
+    pub(crate) fn digest<H: Hasher + Default>(&mut self, digest: &mut H) {
         for (thread, entry) in self.threads.iter().enumerate() {
             let id = ThreadId::new(thread);
             let since = |at: Option<u64>| at.is_some_and(|at| at == self.changes_by_others(id));
@@ -388,7 +388,7 @@ impl Model {
             let event = self.pending.get(thread).copied().flatten();
             event.map(|event| (event.kind.code().number(), event.range.map(|range| range.address), event.site)).hash(digest);
         }
-        self.objects.states().for_each(|state| state.hash(digest));
+        self.objects.hash::<H>().hash(digest);
         self.holds.all().for_each(|(thread, lock, mode)| (thread, lock, mode as u8).hash(digest));
         self.exiting.hash(digest);
     }

@@ -1,6 +1,9 @@
 //! Where synchronization objects are found: by address, in order of first use within one execution.
+//!
+//! A hash of all their states is kept up to date object by object: a program may have thousands, of which a step changes one.
 
 use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
 
 use model::event::Range;
 use model::ids::{ObjectId, ThreadId};
@@ -30,6 +33,10 @@ pub(crate) struct Object {
     pub(crate) range: Range,
     /// Its state.
     pub(crate) state: State,
+    /// What it adds to the hash of all; 0 before it was first asked for.
+    hash: u64,
+    /// Whether its state may be another one since.
+    is_stale: bool,
 }
 
 /// The objects of one execution.
@@ -39,6 +46,10 @@ pub(crate) struct Objects {
     index: AddressMap,
     /// Whether one may have been changed that threads wait for, since this was last reset.
     pub(super) changed: bool,
+    /// A hash of all states but for what stale ones add to it.
+    hash: u64,
+    /// Those whose states may be others since. invariant: each once.
+    stale: Vec<ObjectId>,
 }
 
 impl Objects {
@@ -46,6 +57,34 @@ impl Objects {
     pub(crate) fn clear(&mut self) {
         self.list.clear();
         self.index.clear();
+        self.hash = 0;
+        self.stale.clear();
+    }
+
+    /// A hash of all states. The same in all executions that came to the same objects in the same order, and left them in the same states.
+    pub(crate) fn hash<H: Hasher + Default>(&mut self) -> u64 {
+        while let Some(id) = self.stale.pop() {
+            let object = &mut self.list[id.index()];
+            object.is_stale = false;
+            let before = core::mem::replace(&mut object.hash, hash_of::<H>(id, &object.state));
+            self.hash ^= before ^ object.hash;
+        }
+        debug_assert_eq!(self.hash, self.hash_anew::<H>(), "an object has changed, and nobody noted it");
+        self.hash
+    }
+
+    fn hash_anew<H: Hasher + Default>(&self) -> u64 {
+        self.list.iter().enumerate().fold(0, |all, (at, object)| all ^ hash_of::<H>(ObjectId::new(at), &object.state))
+    }
+
+    /// The object's state is about to become another one.
+    #[inline]
+    fn note(&mut self, id: ObjectId) {
+        let object = &mut self.list[id.index()];
+        if !object.is_stale {
+            object.is_stale = true;
+            self.stale.push(id);
+        }
     }
 
     /// The object at this address, made by `new` if it is not known.
@@ -54,8 +93,9 @@ impl Objects {
             return ObjectId(id);
         }
         let id = ObjectId::new(self.list.len());
-        self.list.push(Object { range, state: new() });
+        self.list.push(Object { range, state: new(), hash: 0, is_stale: false });
         self.index.insert(range.address, id.0);
+        self.note(id);
         id
     }
 
@@ -72,13 +112,13 @@ impl Objects {
     /// Makes the object at this address anew: it was initialized, or destroyed and its memory used again.
     pub(crate) fn replace(&mut self, range: Range, state: State) -> ObjectId {
         let id = self.at(range, || State::Semaphore(0));
-        self.list[id.index()].state = state;
-        self.changed = true;
+        *self.change(id) = state;
         id
     }
 
     /// What kind of lock it is, as whoever uses it says: who can go on does not depend on that.
     pub(crate) fn set_kind(&mut self, id: ObjectId, kind: LockKind) {
+        self.note(id);
         match &mut self.list[id.index()].state {
             State::Lock(lock) => lock.set_kind(kind),
             _ => self.lock(id).set_kind(kind),
@@ -87,17 +127,13 @@ impl Objects {
 
     fn change(&mut self, id: ObjectId) -> &mut State {
         self.changed = true;
+        self.note(id);
         &mut self.list[id.index()].state
     }
 
     /// The object with this id.
     pub(crate) fn get(&self, id: ObjectId) -> &Object {
         &self.list[id.index()]
-    }
-
-    /// All states, in order of first use.
-    pub(crate) fn states(&self) -> impl Iterator<Item = &State> {
-        self.list.iter().map(|object| &object.state)
     }
 
     /// Whether the thread has any lock.
@@ -160,6 +196,12 @@ impl Objects {
         let State::Once(once) = state else { unreachable!("made a once above") };
         once
     }
+}
+
+fn hash_of<H: Hasher + Default>(id: ObjectId, state: &State) -> u64 {
+    let mut hasher = H::default();
+    (id, state).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Addresses to numbers: open addressing, emptied in constant time by a new generation.

@@ -44,11 +44,11 @@ pub fn fetch_upstream(work: &Path, package: &str, version: &str) -> Result<PathB
 fn download(folder: &Path, package: &str, version: &str) -> Result<PathBuf> {
     if !has_source_entries()? {
         add_source_entries()?;
+        apt_get(folder, &["update"])?;
     }
     if let Err(error) = download_any(folder, package, version) {
         // The lists may be older than what the mirror has. Who may not renew them is told what failed.
-        let renewed = Child::new("apt-get", LIMIT).args(["-o", "APT::Sandbox::User=root", "update"]).run()?.succeeded();
-        renewed.and_then(|_| download_any(folder, package, version)).map_err(|_| error)?;
+        apt_get(folder, &["update"]).and_then(|()| download_any(folder, package, version)).map_err(|_| error)?;
     }
     let description = files_of(folder)?.into_iter().find(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -65,13 +65,18 @@ fn download_any(folder: &Path, package: &str, version: &str) -> Result<()> {
     let others = revisions(package, version)?.into_iter().map(|revision| format!("{package}={revision}"));
     let mut failed = Ok(());
     for package in iter::once(package.to_owned()).chain(others) {
-        let arguments = ["-o", "APT::Sandbox::User=root", "source", "--download-only", &package];
-        match Child::new("apt-get", LIMIT).within(folder).args(arguments).run()?.succeeded() {
-            Ok(_) => return Ok(()),
+        match apt_get(folder, &["source", "--download-only", &package]) {
+            Ok(()) => return Ok(()),
             Err(error) => failed = failed.and(Err(error)),
         }
     }
     failed
+}
+
+/// Runs `apt-get` in this folder, as who may write there.
+fn apt_get(folder: &Path, arguments: &[&str]) -> Result<()> {
+    Child::new("apt-get", LIMIT).within(folder).args(["-o", "APT::Sandbox::User=root"]).args(arguments).run()?.succeeded()?;
+    Ok(())
 }
 
 /// The revisions of an upstream version that apt's lists have.
@@ -132,7 +137,6 @@ fn add_source_entries() -> Result<()> {
             format!("{}: cannot be written; as root, add deb-src entries to apt's sources and run `apt-get update`", added.display())
         })?;
     }
-    Child::new("apt-get", LIMIT).args(["-o", "APT::Sandbox::User=root", "update"]).run()?.succeeded()?;
     Ok(())
 }
 

@@ -389,11 +389,7 @@ pub fn refusal(facts: &Facts<'_>, variable: Option<VariableId>, (from, to): (Str
 /// `file:line (function)`.
 #[must_use]
 pub fn node_text(facts: &Facts<'_>, function: FunctionId, node: NodeId) -> String {
-    let body = facts.program.function(function);
-    match body.node(node).source.0.first().filter(|position| !position.file.is_empty()) {
-        Some(position) => format!("{}:{} ({})", position.file, position.line, body.name),
-        None => format!("{node} ({})", body.name),
-    }
+    facts.program.function(function).place_of(node)
 }
 
 fn site_text(facts: &Facts<'_>, site: SiteKey) -> String {

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use model::ids::{FunctionId, NodeId};
 use model::program::Program;
 
 use crate::name::source_name;
@@ -72,7 +71,7 @@ impl ProgramCycle {
         );
         for nesting in self.nestings.iter().take(SHOWN) {
             let Witness { function, from, at } = nesting.at;
-            let (from, at) = (place(source, function, from), place(source, function, at));
+            let (from, at) = (source.function(function).place_of(from), source.function(function).place_of(at));
             text.push_str(&format!("; {}, held from {from}, then {} at {at}", name(nesting.held), name(nesting.acquired)));
         }
         if let Some(more @ 1..) = self.nestings.len().checked_sub(SHOWN) {
@@ -80,11 +79,4 @@ impl ProgramCycle {
         }
         text
     }
-}
-
-/// `file:line (function)`.
-fn place(program: &Program, function: FunctionId, node: NodeId) -> String {
-    let body = program.function(function);
-    let position = body.node(node).source.0.first().filter(|position| !position.file.is_empty());
-    position.map_or_else(|| format!("{node} ({})", body.name), |at| format!("{}:{} ({})", at.file, at.line, body.name))
 }

@@ -364,6 +364,15 @@ impl Function {
         &self.nodes[id.index()]
     }
 
+    /// Where a node of it stands, as people read it: `file:line (function)`.
+    #[must_use]
+    pub fn place_of(&self, node: NodeId) -> String {
+        match self.node(node).source.0.first().filter(|position| !position.file.is_empty()) {
+            Some(position) => alloc::format!("{}:{} ({})", position.file, position.line, self.name),
+            None => alloc::format!("{node} ({})", self.name),
+        }
+    }
+
     /// The name by which direct calls name it: with its module behind it when local.
     #[must_use]
     pub fn call_name(&self) -> String {

@@ -208,7 +208,7 @@ fn sort_group(
         admission.guaranteed += 1;
         return;
     }
-    if is_private(facts, variable, evidence, &admission.shared) {
+    if is_private(facts, variable, evidence, &admission.shared) && !meetings.met_an_end(&group.accesses) {
         admission.private += 1;
         return;
     }
@@ -249,7 +249,7 @@ fn sort_group(
     }
 }
 
-/// Whether the memory was one thread's. A global has one instance, so it is shared if it ever was; of a class of many instances
+/// Whether the memory was one thread's until then: who comes to it later is not looked at. A global has one instance, so it is shared if it ever was; of a class of many instances
 /// the pair itself must have met a shared one, unless it was seen too seldom to tell.
 fn is_private(facts: &Facts<'_>, variable: VariableId, evidence: &PairEvidence, shared: &Set<VariableId>) -> bool {
     const ENOUGH_TO_TELL: u64 = 64;

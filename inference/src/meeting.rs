@@ -58,6 +58,12 @@ impl<'a> Meetings<'a> {
         ends.iter().filter_map(|&end| self.evidence.met.get(&(end.min(other), end.max(other))).copied()).max()
     }
 
+    /// Whether somebody else gave the object of these accesses back, though nothing put that behind them.
+    #[must_use]
+    pub fn met_an_end(&self, accesses: &BTreeSet<SiteKey>) -> bool {
+        self.ends.iter().any(|&end| self.worst(accesses, end).is_some())
+    }
+
     /// Whether what is held over a pair with these accesses keeps out every access of the variable that could come between and matters: from
     /// what is to be kept READ, only those that write.
     #[must_use]

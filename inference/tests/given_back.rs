@@ -46,6 +46,19 @@ fn the_end_of_an_object_is_kept_out_of_pairs_that_it_met() {
 }
 
 #[test]
+fn whoever_gives_an_object_back_that_had_one_user_has_come_to_it_too() {
+    // The end is an object's last access, so in runs that pass it comes after each pair, however many they are. Other accesses that
+    // always come later are those of whoever is handed the object.
+    let other = SEEN.replace("free *p", "read T.0");
+    for (text, locked) in
+        [(format!("{SEEN}{MET}"), true), (format!("{SEEN}together closer 1 user 2"), false), (format!("{other}{MET}"), false)]
+    {
+        let case = parse(&text.replace("2 R\n", "2 R seen 500 private\n"));
+        assert_eq!(!operations(&case, &infer(&case).plan).is_empty(), locked, "{text}");
+    }
+}
+
+#[test]
 fn an_end_that_met_nobody_asks_for_no_lock() {
     check(SEEN, &[]);
     check(&format!("{SEEN}ordered closer 1"), &[]);

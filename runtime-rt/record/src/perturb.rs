@@ -1,4 +1,4 @@
-//! Random delays that widen the schedules seen: at synchronization, and at sampled accesses. Seeded.
+//! Random delays that widen the schedules seen: at synchronization, after the creation of threads, and at sampled accesses. Seeded.
 //!
 //! Chances shrink as a thread goes on, so that short threads are disturbed often and long ones are not slowed down.
 
@@ -26,6 +26,7 @@ pub(crate) struct Perturbation {
     state: u64,
     accesses: Interval,
     synchronizations: Interval,
+    creations: Interval,
 }
 
 /// Events until the next delay, and how many on average.
@@ -42,9 +43,11 @@ impl Perturbation {
             state: crate::table::mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15)) | 1,
             accesses: Interval { left: 0, mean: 3, longest: 1 << 18 },
             synchronizations: Interval { left: 0, mean: 2, longest: 1 << 8 },
+            creations: Interval { left: 0, mean: 1, longest: 1 << 8 },
         };
         new.accesses.left = new.below(6);
         new.synchronizations.left = new.below(3);
+        new.creations.left = new.below(2);
         new
     }
 
@@ -77,6 +80,18 @@ impl Perturbation {
             return None;
         }
         self.due(|all| &mut all.synchronizations)
+    }
+
+    /// After a thread was created, which takes some 100 µs to come to its first access: time of any magnitude, from nothing to what lets
+    /// it do all of a short task first.
+    pub(crate) fn at_creation(&mut self) -> Option<Delay> {
+        if self.creations.left > 0 {
+            self.creations.left -= 1;
+            return self.at_synchronization();
+        }
+        self.due(|all| &mut all.creations)?;
+        let magnitude = 8_000 << self.below(7);
+        Some(Delay::Nanoseconds(magnitude + self.below(magnitude)))
     }
 
     #[cold]

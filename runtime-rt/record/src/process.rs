@@ -143,6 +143,11 @@ pub(crate) fn perturb() {
     with(|_, thread, _| thread.perturbation.at_synchronization()).flatten().into_iter().for_each(Delay::wait);
 }
 
+/// Perturbs the schedule after a thread was created.
+pub(crate) fn perturb_creation() {
+    with(|_, thread, _| thread.perturbation.at_creation()).flatten().into_iter().for_each(Delay::wait);
+}
+
 /// As `with`, for a hook of recorded code, which knows its caller's stack pointer.
 #[inline]
 pub(crate) fn with_at(recorder: &'static Recorder, local: &'static Local, stack: StackAddress, act: impl FnOnce(&mut Thread)) {

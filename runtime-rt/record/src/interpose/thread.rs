@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::{Next, weak, weak_before};
 use crate::order::Clock;
-use crate::process::{perturb, with};
+use crate::process::{perturb, perturb_creation, with};
 use crate::shadow::Address;
 
 static CREATE: Next = Next::new(c"pthread_create");
@@ -100,7 +100,7 @@ extern "C" fn create(thread: *mut c_void, attributes: *const c_void, start: *con
     if let Some((_, departure)) = departure.filter(|_| result != 0) {
         departure.taken.store(false, Ordering::Release);
     }
-    perturb();
+    perturb_creation();
     result
 }
 

@@ -12,6 +12,7 @@
 //! | 48 | 8 | process id |
 //! | 56 | 4 × 6 | entries in use of each section, in the order of `Section` |
 //! | 80 | 4 | 1 as soon as the header is whole |
+//! | 84 | 4 | 1 + the first site that used memory which another thread had freed; 0: none did |
 //! | 128 | 8 × `DROPS` | drops, by cause |
 //! | `Section::offset` | | entries of `Section::entry` bytes each |
 //!
@@ -32,13 +33,15 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"atomfix\0");
 /// The next four.
 pub const TAG: u32 = u32::from_le_bytes(*b"reco");
 /// The version of this form.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 /// Bytes before the first section.
 pub const HEADER: usize = 4096;
 /// Where the counts begin.
 pub const COUNTS: usize = 56;
 /// Where it says that the header is whole.
 pub const BEGUN: usize = COUNTS + 4 * Section::ALL.len();
+/// Where it says who used freed memory.
+pub const USED_AFTER_FREE: usize = BEGUN + 4;
 /// Where the drops begin.
 pub const DROPS_OFFSET: usize = 128;
 
@@ -219,6 +222,8 @@ pub struct Recording {
     pub sets: Vec<BTreeSet<usize>>,
     /// Sites that ran near each other, as indices.
     pub joints: Vec<(usize, usize, Joint)>,
+    /// The first site that used memory which another thread had freed: the run was not correct.
+    pub used_after_free: Option<usize>,
     /// Drops that happened.
     pub drops: Vec<(Drop, u64)>,
 }
@@ -360,6 +365,7 @@ pub fn decode(bytes: &(impl Bytes + ?Sized)) -> Result<Option<Recording>, BadRec
         run: Some(RunId(u128::from(header.u64(16)) | u128::from(header.u64(24)) << 64)),
         seed: header.u64(32),
         slide: header.u64(40),
+        used_after_free: header.u32(USED_AFTER_FREE).checked_sub(1).map(|site| index(site, Section::Sites, USED_AFTER_FREE)).transpose()?,
         ..Recording::default()
     };
     for (at, f) in entries(Section::Sites) {
@@ -449,6 +455,7 @@ mod tests {
             put(COUNTS + 4 * section as usize, &1_u32.to_le_bytes());
         }
         put(BEGUN, &1_u32.to_le_bytes());
+        put(USED_AFTER_FREE, &1_u32.to_le_bytes());
         put(DROPS_OFFSET + 8, &3_u64.to_le_bytes());
         put(Section::Sites.offset(), &0x55_u64.to_le_bytes());
         put(Section::Sites.offset() + 24, &1_u32.to_le_bytes());
@@ -464,7 +471,7 @@ mod tests {
     #[test]
     fn a_recording_reads_back() {
         let recording = decode(&sample()[..]).expect("sound").expect("begun");
-        assert_eq!(recording.run, Some(RunId(7)));
+        assert_eq!((recording.run, recording.used_after_free), (Some(RunId(7)), Some(0)));
         assert_eq!(
             recording.sites,
             [RecordedSite { key: SiteKey(0x55), rw: Some(Rw::Write), seen: 0, shared: 0, locks: Some(0), concurrent: true }]
@@ -482,6 +489,7 @@ mod tests {
             (0, 9),
             (12, 9),
             (COUNTS, u32::MAX),
+            (USED_AFTER_FREE, 2),
             (pairs, 1),
             (pairs + 40, 3),
             (pairs + 44, 1),

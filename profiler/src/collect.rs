@@ -1,7 +1,7 @@
 //! Recordings into runs of a profile: indices become keys, locks get names that runs have in common.
 //!
 //! Each process that recorded left one file, `IDENTITY.recording`. A process that saw nothing teaches nothing and is left out;
-//! so is one that ended before its recording began.
+//! so is one that ended before its recording began. One that used memory after it was freed teaches what must not be learnt.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -32,9 +32,18 @@ impl Bytes for OnDisk {
     }
 }
 
-/// The runs that the recordings in a folder tell of. `sets` are those that they watched, as the watch list numbers them.
-pub fn collect(folder: &Path, symbols: &Symbols, sets: &[CorrelatedSet]) -> Result<BTreeMap<RunId, Run>, ProfileError> {
-    let mut runs = BTreeMap::new();
+/// What the recordings in a folder tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Collected {
+    /// The runs to learn from.
+    pub runs: BTreeMap<RunId, Run>,
+    /// Where each of the others first used memory that another thread had freed.
+    pub used_after_free: Vec<SiteKey>,
+}
+
+/// What the recordings in a folder tell. `sets` are those that they watched, as the watch list numbers them.
+pub fn collect(folder: &Path, symbols: &Symbols, sets: &[CorrelatedSet]) -> Result<Collected, ProfileError> {
+    let mut collected = Collected::default();
     for entry in fs::read_dir(folder).map_err(ProfileError::read(folder))? {
         let path = entry.map_err(ProfileError::read(folder))?.path();
         if path.extension().is_none_or(|extension| extension != "recording") {
@@ -49,10 +58,13 @@ pub fn collect(folder: &Path, symbols: &Symbols, sets: &[CorrelatedSet]) -> Resu
             && let Some(id) = recording.run
             && recording.sites.iter().any(|site| site.seen > 0)
         {
-            runs.insert(id, run(&recording, symbols, sets));
+            match recording.used_after_free {
+                Some(site) => collected.used_after_free.push(recording.sites[site].key),
+                None => drop(collected.runs.insert(id, run(&recording, symbols, sets))),
+            }
         }
     }
-    Ok(runs)
+    Ok(collected)
 }
 
 /// Removes the recordings in a folder: of a run that failed, or that were collected.
@@ -249,7 +261,7 @@ mod tests {
     fn a_process_that_never_began_is_left_out() {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("00.recording"), vec![0; recording::HEADER]).expect("written");
-        assert_eq!(collect(folder.path(), &Symbols::default(), &[]).expect("read").len(), 0);
+        assert_eq!(collect(folder.path(), &Symbols::default(), &[]).expect("read"), Collected::default());
         discard(folder.path()).expect("removed");
         assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0);
     }

@@ -77,6 +77,8 @@ pub enum Ending {
         /// Counted from 1.
         line: usize,
     },
+    /// A thread used memory that another one had freed, whatever came of it.
+    UsedAfterFree,
     /// The user asked us to stop.
     Interrupted,
 }
@@ -89,6 +91,7 @@ impl fmt::Display for Ending {
             Self::Signal(signal) => write!(f, "killed by {}", signals::name(*signal)),
             Self::TimedOut => f.write_str("time limit"),
             Self::Differs { line } => write!(f, "unexpected output in line {line}"),
+            Self::UsedAfterFree => f.write_str("use after free"),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

@@ -14,11 +14,12 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use inference::correlate::{Candidates, Subject};
 use model::abi::ENV_RECORD;
+use model::ids::SiteKey;
 use model::profile::Profile;
 use model::program::{NodeKind, Program};
 use passes::capture::Capture;
 use profiler::ProfileError;
-use profiler::collect;
+use profiler::collect::{self, Collected};
 use profiler::perturb::{Seed, Watching, record_setting};
 use profiler::run::{Ending, Execution, Finished, Output, Statuses, execute};
 use profiler::signals::Interrupt;
@@ -67,6 +68,8 @@ struct Tally {
     failed: BTreeMap<Ending, u32>,
     /// What the last failing run complained of.
     complaint: String,
+    /// Where processes used memory that another thread had freed, and how many.
+    used_after_free: BTreeMap<SiteKey, u32>,
     profile: Profile,
     /// The sets that the later runs watched.
     watched: Candidates,
@@ -131,6 +134,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if !arguments.swap && task.statuses() == Statuses::Undefined {
         println!("note: main returns nothing, so exit statuses say nothing and were not looked at");
     }
+    print!("{}", used_after_free(&tally, &program));
     if tally.passed == 0 {
         return Err(all_failed(arguments, &tally).into());
     }
@@ -214,9 +218,7 @@ fn run_all(task: &Task<'_>, seed: Seed, steps: Steps, bar: &ProgressBar) -> Resu
         }
         let finished = run_once(task, seed.of_run(number), watching)?;
         if finished.ending == Ending::Passed {
-            tally.passed += 1;
-            let runs = collect::collect(task.recordings, task.symbols, &tally.watched.sets).map_err(failure)?;
-            tally.profile.merge(Profile { runs });
+            tally.learn(collect::collect(task.recordings, task.symbols, &tally.watched.sets).map_err(failure)?);
         } else {
             *tally.failed.entry(finished.ending).or_default() += 1;
             tally.complaint = finished.complaint;
@@ -224,6 +226,21 @@ fn run_all(task: &Task<'_>, seed: Seed, steps: Steps, bar: &ProgressBar) -> Resu
         collect::discard(task.recordings).map_err(failure)?;
     }
     Ok(tally)
+}
+
+impl Tally {
+    /// A run ended as it should. It has not passed if all that it taught is what must not be learnt.
+    fn learn(&mut self, collected: Collected) {
+        if collected.runs.is_empty() && !collected.used_after_free.is_empty() {
+            *self.failed.entry(Ending::UsedAfterFree).or_default() += 1;
+        } else {
+            self.passed += 1;
+        }
+        for site in collected.used_after_free {
+            *self.used_after_free.entry(site).or_default() += 1;
+        }
+        self.profile.merge(Profile { runs: collected.runs });
+    }
 }
 
 fn run_once(task: &Task<'_>, seed: Seed, watching: Watching) -> Result<Finished, Failure> {
@@ -272,6 +289,18 @@ fn outcome(tally: &Tally) -> String {
     let kinds: Vec<String> = tally.failed.iter().map(|(ending, count)| format!("{count} {ending}")).collect();
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
     format!("{} passed, {failed} failed{kinds}", counted(tally.passed, "run"))
+}
+
+/// Where memory was used that another thread had freed, a line each.
+fn used_after_free(tally: &Tally, program: &Program) -> String {
+    let sites = program.sites();
+    let place =
+        |site: &SiteKey| sites.get(site).map_or_else(|| site.to_string(), |&(function, node)| program.function(function).place_of(node));
+    let line = |(site, &count): (&SiteKey, &u32)| {
+        let (place, processes) = (readable(&place(site)), counted(count, "process"));
+        format!("note: memory was used that another thread had freed, at {place} in {processes}: nothing was learnt from there\n")
+    };
+    tally.used_after_free.iter().map(line).collect()
 }
 
 fn all_failed(arguments: &Arguments, tally: &Tally) -> Failure {

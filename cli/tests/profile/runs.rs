@@ -67,6 +67,22 @@ fn what_a_passing_run_must_print_can_be_given() {
 }
 
 #[test]
+fn nothing_is_learnt_from_a_process_that_uses_freed_memory() {
+    let sandbox = Sandbox::new();
+    let line = 1 + crate::sandbox::SOURCE.lines().position(|line| line.contains("too late")).expect("such a line");
+    let place = format!("app.c:{line} (stale)");
+    let note =
+        |count| format!("note: memory was used that another thread had freed, at {place} in {count}: nothing was learnt from there\n");
+    let said = sandbox.atomfix(&["profile", "./app", "--runs", "2", "--seed", "1", "--", "stale"]);
+    assert!(said.out.contains(&note("2 processes")), "{}", said.out);
+    said.refused("0 runs passed, 2 failed (2 use after free)");
+    assert!(!sandbox.path("app.atomfix/profile").exists());
+    let said = sandbox.atomfix(&["profile", "./app", "--runs", "1", "--seed", "1", "--", "stale-child"]).good();
+    assert!(said.out.starts_with(&format!("seed 1: 1 run passed, 0 failed\n{}1 process recorded", note("1 process"))), "{}", said.out);
+    assert_eq!(sandbox.profile().runs.len(), 1);
+}
+
+#[test]
 fn a_program_is_read_and_instrumented_once() {
     let sandbox = Sandbox::new();
     let made = || -> Vec<std::path::PathBuf> {

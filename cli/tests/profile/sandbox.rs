@@ -33,6 +33,16 @@ static void both(void) {
   work(NULL);
   pthread_join(t, NULL);
 }
+static int *block;
+static void *release(void *unused) { free(block); return unused; }
+static int stale(void) {
+  pthread_t t;
+  block = malloc(64);
+  *block = 1;
+  pthread_create(&t, NULL, release, NULL);
+  pthread_join(t, NULL);
+  return *block == 0; /* too late */
+}
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
   both();
@@ -40,6 +50,8 @@ int main(int argc, char **argv) {
   if (!strcmp(what, "abort")) abort();
   if (!strcmp(what, "hang")) for (;;) pause();
   if (!strcmp(what, "fork")) { if (fork() == 0) { both(); _exit(0); } wait(NULL); }
+  if (!strcmp(what, "stale")) stale();
+  if (!strcmp(what, "stale-child")) { if (fork() == 0) { stale(); _exit(0); } wait(NULL); }
   if (!strcmp(what, "serve")) {
     FILE *ready = fopen(argv[2], "w");
     fprintf(ready, "ready\n");

@@ -15,7 +15,7 @@ use model::pair::Rw;
 
 use crate::change::{Before, LONGEST};
 use crate::frame::StackAddress;
-use crate::interpose::block_size;
+use crate::interpose::{block_size, give_all_back};
 use crate::pace::{Clock, Pace};
 use crate::process::{Local, PACE, current, exiting, with, with_at};
 use crate::recorder::Recorder;
@@ -249,4 +249,5 @@ static AT_EXIT: extern "C" fn() = at_exit;
 
 extern "C" fn at_exit() {
     exiting();
+    give_all_back();
 }

@@ -7,9 +7,10 @@ use core::ffi::CStr;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use model::recording::{BEGUN, COUNTS, DROPS, DROPS_OFFSET, Drop, HEADER, MAGIC, SIZE, Section, TAG, VERSION};
+use model::recording::{BEGUN, COUNTS, DROPS, DROPS_OFFSET, Drop, HEADER, MAGIC, SIZE, Section, TAG, USED_AFTER_FREE, VERSION};
 
 use crate::sys::{self, Zeroed};
+use crate::table::SiteIndex;
 
 /// The file's beginning.
 #[repr(C)]
@@ -24,7 +25,8 @@ pub(crate) struct Header {
     process: AtomicU64,
     pub(crate) counts: [AtomicU32; Section::ALL.len()],
     begun: AtomicU32,
-    unused: [AtomicU32; 11],
+    used_after_free: AtomicU32,
+    unused: [AtomicU32; 10],
     drops: [AtomicU64; DROPS],
 }
 
@@ -87,6 +89,7 @@ pub(crate) struct Joint {
     pub(crate) aligned: AtomicU64,
 }
 
+const _: () = assert!(core::mem::offset_of!(Header, used_after_free) == USED_AFTER_FREE);
 const _: () = assert!(size_of::<Joint>() == Section::Joints.entry());
 const _: () = assert!(size_of::<Site>() == Section::Sites.entry() && size_of::<Pair>() == Section::Pairs.entry());
 const _: () = assert!(size_of::<Edge>() == Section::Edges.entry() && size_of::<Lock>() == Section::Locks.entry());
@@ -253,6 +256,13 @@ impl Mapping {
     /// Counts drops.
     pub(crate) fn drop_count(&self, cause: Drop, count: u64) {
         self.header().drops[cause as usize].fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Here memory was used that another thread had freed.
+    #[cold]
+    pub(crate) fn used_after_free(&self, site: SiteIndex) {
+        let place = &self.header().used_after_free;
+        let _ = place.compare_exchange(0, site.0 + 1, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// The whole of it, as a reader of the file would see it.

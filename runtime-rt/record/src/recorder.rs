@@ -17,7 +17,9 @@ use crate::mapping::{Edge, Joint, Lock, Mapping, Pair, Set, Site};
 use crate::observe::{Near, Observer, Repeats};
 use crate::order::Order;
 use crate::pace::Pace;
+use crate::quarantine::{End, Quarantine};
 use crate::shadow::{Address, Held, Public, Shadow};
+use crate::sys;
 use crate::table::{LockIndex, SetIndex, SiteIndex, Table, mix};
 use crate::thread::{Region, SiteEntry, Tally, Thread};
 use crate::watch::Watch;
@@ -43,6 +45,7 @@ pub(crate) struct Recorder {
     pub(crate) held: HeldSets,
     pub(crate) witnesses: Witnesses,
     pub(crate) made: Made,
+    pub(crate) quarantine: &'static Quarantine,
     pub(crate) pace: &'static Pace,
     /// The executable's data, in which locks have names.
     pub(crate) executable: Region,
@@ -68,6 +71,7 @@ impl Recorder {
             held: HeldSets::new()?,
             witnesses: Witnesses::new()?,
             made: Made::new()?,
+            quarantine: &sys::leak::<Quarantine>(1)?[0],
             pace,
             executable,
             slide,
@@ -230,8 +234,17 @@ impl Recorder {
         let held = page.and_then(|page| self.shadow.hold(page, address, observer.thread.number, public));
         if held.is_none() {
             self.drop_count(observer.thread, Drop::OutOfMemory);
+        } else if page.and_then(|page| page.starts.get()).is_some_and(|starts| starts.is_freed(address)) {
+            self.touches_freed(observer, address);
         }
         held
+    }
+
+    #[cold]
+    fn touches_freed(&self, observer: &Observer<'_>, address: Address) {
+        if self.quarantine.freed_by_other(address, observer.thread.number) {
+            self.mapping.used_after_free(observer.now.site);
+        }
     }
 
     /// Accesses words that are held. Whether any byte is shared.
@@ -415,13 +428,29 @@ impl Recorder {
         self.shadow.add_start(start, site);
     }
 
-    /// A heap block ends.
-    pub(crate) fn free(&self, thread: &Thread, public: &Public, start: Address, length: usize) {
+    /// A heap block ends. Whether it is kept for a while; `give_back` is for those that there is no more room for.
+    pub(crate) fn free(
+        &self,
+        thread: &Thread,
+        public: &Public,
+        (start, length): (Address, usize),
+        end: End,
+        give_back: impl Fn(Address),
+    ) -> bool {
+        let lives = self.shadow.is_start(start);
+        if !lives && self.quarantine.take_out(&self.shadow, start) {
+            // It had ended before: whatever the C library has to say to that, it is to say.
+            give_back(start);
+            return false;
+        }
+        // First of all: whoever comes to the block after it was forgotten finds it kept.
+        let kept = lives && end == End::Freed && self.quarantine.keep(&self.shadow, (start, length), thread.number, give_back);
         self.shadow.remove_start(start);
         self.shadow.forget(start, length, thread.number, public);
         if let Some(watch) = &self.watch {
             watch.instances.forget(start, length);
         }
+        kept
     }
 
     /// The thread ends: its stack will be another thread's.
@@ -459,6 +488,7 @@ impl Recorder {
         }
         self.order.after_fork();
         self.held.after_fork();
+        self.quarantine.after_fork();
         self.pace.begin();
         self.pairs.clear_index();
         self.edges.clear_index();

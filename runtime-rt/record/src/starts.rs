@@ -1,4 +1,4 @@
-//! Where heap blocks begin, and who allocated them: it names the locks in them.
+//! Where heap blocks begin, and who allocated them: it names the locks in them. And where those lie that `quarantine` keeps.
 //!
 //! Kept by page beside the cells. Not known: blocks of allocators other than the C library's.
 
@@ -8,30 +8,59 @@ use crate::shadow::{Address, PAGE, Shadow};
 use crate::sys::Zeroed;
 use crate::table::SiteIndex;
 
-/// Where heap blocks begin in a page: possible every 16 bytes.
+/// Where heap blocks begin in a page, and which were freed: possible every 16 bytes.
 #[derive(Debug)]
 pub(crate) struct Starts {
     bits: [AtomicU64; 4],
+    freed: [AtomicU64; 4],
     sites: [AtomicU32; 256],
 }
 
 // SAFETY: atomic integers.
 unsafe impl Zeroed for Starts {}
 
+impl Starts {
+    /// Whether what lies at an address of the page is freed memory.
+    #[inline]
+    pub(crate) fn is_freed(&self, address: Address) -> bool {
+        let unit = address.0 % PAGE / 16;
+        self.freed[unit / 64].load(Ordering::Relaxed) & 1 << (unit % 64) != 0
+    }
+}
+
 impl Shadow {
     /// A heap block begins here, allocated at this call.
     pub(crate) fn add_start(&self, address: Address, site: Option<SiteIndex>) {
-        let Some(page) = self.page(address) else { return };
+        let Some(starts) = self.starts_in(address) else { return };
+        let unit = address.0 % PAGE / 16;
+        starts.sites[unit].store(site.map_or(0, |site| site.0 + 1), Ordering::Relaxed);
+        starts.bits[unit / 64].fetch_or(1 << (unit % 64), Ordering::Relaxed);
+    }
+
+    /// Of the page that an address lies in.
+    fn starts_in(&self, address: Address) -> Option<&'static Starts> {
+        let page = self.page(address)?;
         if page.starts.get().is_none() {
             let _taken = page.lock.take();
             if page.starts.get().is_none() {
                 page.starts.set(self.starts.get());
             }
         }
-        let Some(starts) = page.starts.get() else { return };
-        let unit = address.0 % PAGE / 16;
-        starts.sites[unit].store(site.map_or(0, |site| site.0 + 1), Ordering::Relaxed);
-        starts.bits[unit / 64].fetch_or(1 << (unit % 64), Ordering::Relaxed);
+        page.starts.get()
+    }
+
+    /// Whether what lies in a block is freed memory, from now on.
+    pub(crate) fn set_freed(&self, (start, length): (Address, usize), freed: bool) {
+        let (mut unit, end) = (start.0 / 16, (start.0 + length).div_ceil(16));
+        while unit < end {
+            let next = (unit / 64 * 64 + 64).min(end);
+            if let Some(starts) = self.starts_in(Address(unit * 16)) {
+                let bits = (u64::MAX >> (64 - (next - unit))) << (unit % 64);
+                let word = &starts.freed[unit % 256 / 64];
+                let _ = if freed { word.fetch_or(bits, Ordering::Relaxed) } else { word.fetch_and(!bits, Ordering::Relaxed) };
+            }
+            unit = next;
+        }
     }
 
     /// It ends.

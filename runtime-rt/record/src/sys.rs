@@ -215,6 +215,10 @@ impl Spin {
         self.0.store(0, Ordering::Release);
     }
 
+    pub(crate) fn is_taken(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+
     pub(crate) fn take(&self) -> Taken<'_> {
         self.lock();
         Taken(self)

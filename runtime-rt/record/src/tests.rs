@@ -18,6 +18,7 @@ use crate::hold::Holding;
 use crate::mapping::{Identity, Mapping};
 use crate::pace::Pace;
 use crate::process::Local;
+use crate::quarantine::End;
 use crate::recorder::Recorder;
 use crate::shadow::Address;
 use crate::sys;
@@ -188,7 +189,8 @@ fn apply(recorder: &Recorder, actor: &mut Actor, names: &mut Names, words: &[&st
         }
         ["free", variable, length] => {
             let start = Address(names.address(variable));
-            actor.local.act(|thread| recorder.free(thread, public, start, length.parse().expect("a length")));
+            let block = (start, length.parse().expect("a length"));
+            actor.local.act(|thread| recorder.free(thread, public, block, End::Freed, |_| ()));
         }
         // As `free` at a site of the program: first the site, then the block ends.
         ["free", variable, length, site] => {
@@ -196,7 +198,7 @@ fn apply(recorder: &Recorder, actor: &mut Actor, names: &mut Names, words: &[&st
             let key = names.site(site);
             actor.local.act(|thread| {
                 recorder.give_back(thread, public, start, |_| length, (Rw::Write, key));
-                recorder.free(thread, public, start, length);
+                recorder.free(thread, public, (start, length), End::Freed, |_| ());
             });
         }
         _ => panic!("no such event: {words:?}"),
@@ -420,6 +422,29 @@ fn neighbors_in_one_word_stay_apart() {
 fn a_freed_block_is_forgotten() {
     check("1 enter; 1 write x a; 1 free x 64; 1 write x b", &[]);
     check("1 enter; 2 enter; 1 write x a; 2 read x r; 1 free x 8192; 1 write x b; 2 read x s", &[]);
+}
+
+#[test]
+fn memory_that_another_thread_has_freed_is_not_to_be_used() {
+    let used = |trace: &str| {
+        let (recording, names) = play(trace);
+        recording.used_after_free.map(|site| names.sites[&recording.sites[site].key.0].clone())
+    };
+    let freed = "1 enter; 2 enter; 1 allocate x; 1 write x a; 2 read x b;";
+    for (then, expected) in [
+        ("1 free x 64; 2 read x.hi r; 2 write x s", Some("r")),
+        ("1 free x 64; 2 writes x 8 r", Some("r")),
+        // By whoever freed it, and what was never the block's.
+        ("1 free x 64; 1 read x r", None),
+        ("1 free x 4; 2 read x.hi r", None),
+        ("2 read x r; 1 free x 64", None),
+        // Freed twice: the C library has it back.
+        ("1 free x 64; 1 free x 64; 2 read x r", None),
+        ("1 free x 64; 1 allocate y; 2 read y r", None),
+    ] {
+        assert_eq!(used(&format!("{freed} {then}")).as_deref(), expected, "{then}");
+    }
+    assert_eq!(used("1 enter; 2 enter; 1 free x 64; 2 read x r"), None, "no block of the C library");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The allocator: a block that begins is a new object, and where it was allocated names the locks in it.
+//! The allocator: a block that begins is a new object, and where it was allocated names the locks in it. One that ends is kept for a
+//! while (`quarantine`).
 //!
 //! The work is done by glibc's own entries behind `malloc`, which need no look-up, so this works before the loader is ready.
 
@@ -6,6 +7,7 @@ use core::ffi::{c_int, c_void};
 
 use super::weak;
 use crate::process::{last_call, with};
+use crate::quarantine::End;
 use crate::shadow::Address;
 
 unsafe extern "C" {
@@ -29,12 +31,24 @@ fn begins(block: *mut c_void) -> *mut c_void {
     block
 }
 
-fn ends(block: *mut c_void) {
-    if !block.is_null() {
-        let start = Address(block.addr());
-        let size = block_size(start);
-        with(|recorder, thread, public| recorder.free(thread, public, start, size));
+/// The block ends. Whether it is kept: then it is not to be given back yet.
+fn ends(block: *mut c_void, end: End) -> bool {
+    if block.is_null() {
+        return false;
     }
+    let start = Address(block.addr());
+    let size = block_size(start);
+    with(|recorder, thread, public| recorder.free(thread, public, (start, size), end, give_back)).unwrap_or(false)
+}
+
+fn give_back(block: Address) {
+    // SAFETY: the program has freed it, and it was not given back since.
+    unsafe { __libc_free(core::ptr::with_exposed_provenance_mut(block.0)) };
+}
+
+/// The process exits: what is kept is given back, so that the C library sees what it would have seen.
+pub(crate) fn give_all_back() {
+    with(|recorder, _, _| recorder.quarantine.empty(&recorder.shadow, give_back));
 }
 
 extern "C" fn malloc_(size: usize) -> *mut c_void {
@@ -49,7 +63,7 @@ extern "C" fn calloc_(count: usize, size: usize) -> *mut c_void {
 
 extern "C" fn realloc_(block: *mut c_void, size: usize) -> *mut c_void {
     // Before, not after: by then the block may be another thread's.
-    ends(block);
+    ends(block, End::Reallocated);
     // SAFETY: the program's own call, passed on.
     begins(unsafe { __libc_realloc(block, size) })
 }
@@ -73,9 +87,10 @@ extern "C" fn posix_memalign_(result: *mut *mut c_void, alignment: usize, size: 
 }
 
 extern "C" fn free_(block: *mut c_void) {
-    ends(block);
-    // SAFETY: the program's own call, passed on.
-    unsafe { __libc_free(block) };
+    if !ends(block, End::Freed) {
+        // SAFETY: the program's own call, passed on.
+        unsafe { __libc_free(block) };
+    }
 }
 
 weak!(

@@ -42,7 +42,7 @@ macro_rules! weak_before {
     )*};
 }
 
-pub(crate) use heap::block_size;
+pub(crate) use heap::{block_size, give_all_back};
 use {weak, weak_before};
 
 /// The C library's own function behind a wrapper.

@@ -52,7 +52,7 @@ fn download(folder: &Path, package: &str, version: &str) -> Result<PathBuf> {
     }
     let description = files_of(folder)?.into_iter().find(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with(&format!("{package}_{version}")) && name.ends_with(".dsc")
+        name.strip_prefix(&format!("{package}_")).is_some_and(|name| is_of(name, version)) && name.ends_with(".dsc")
     });
     let Some(description) = description else {
         bail!("{package}: this machine's Debian does not offer version {version} (Debian 12 does)");
@@ -88,7 +88,12 @@ fn revisions(package: &str, version: &str) -> Result<Vec<String>> {
 /// Of what `apt-cache showsrc` prints, the revisions of an upstream version.
 fn of_version(shown: &str, version: &str) -> Vec<String> {
     let revisions = shown.lines().filter_map(|line| line.strip_prefix("Version: "));
-    revisions.filter(|revision| revision.starts_with(version)).map(str::to_owned).collect()
+    revisions.filter(|revision| is_of(revision, version)).map(str::to_owned).collect()
+}
+
+/// Whether what begins with the number of a revision begins with this upstream version, and not with a longer one.
+fn is_of(revision: &str, version: &str) -> bool {
+    revision.strip_prefix(version).is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
 }
 
 /// A fresh copy of a source tree, for one build; an earlier copy is removed. Times are kept, or make would rebuild configure scripts.
@@ -101,10 +106,12 @@ pub fn copy(source: &Path, target: &Path) -> Result<()> {
 }
 
 fn unpacked(folder: &Path, package: &str, version: &str) -> Result<Option<PathBuf>> {
-    let begin = format!("{package}-{version}");
-    Ok(files_of(folder)?
-        .into_iter()
-        .find(|path| path.is_dir() && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&begin))))
+    let begin = format!("{package}-");
+    let is_its = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        path.is_dir() && name.strip_prefix(&begin).is_some_and(|revision| is_of(revision, version))
+    };
+    Ok(files_of(folder)?.into_iter().find(is_its))
 }
 
 fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -157,7 +164,7 @@ mod tests {
     #[test]
     fn revisions_are_those_of_the_upstream_version() {
         let shown =
-            "Package: libzstd\nVersion: 1.5.4+dfsg2-5\nStandards-Version: 4.6.1\n\nVersion: 1.5.4+dfsg2-5+deb12u1\nVersion: 1.6.0-1\n";
+            "Package: libzstd\nVersion: 1.5.4+dfsg2-5\nStandards-Version: 4.6.1\n\nVersion: 1.5.4+dfsg2-5+deb12u1\nVersion: 1.5.40-1\n";
         assert_eq!(of_version(shown, "1.5.4"), ["1.5.4+dfsg2-5", "1.5.4+dfsg2-5+deb12u1"]);
         assert_eq!(of_version(shown, "2"), Vec::<String>::new());
     }

@@ -376,7 +376,6 @@ impl Engine {
         };
         self.reply.set(reply);
         self.current.set(thread);
-        super::heap::set_owner(thread);
         self.put_in_place(tls);
         self.hangs.set(false);
         self.active.set(true);
@@ -386,11 +385,11 @@ impl Engine {
         self.stop.take().unwrap_or(Stop::Point)
     }
 
-    /// In the engine, after an execution: the initial thread's TLS block again, whose thread the kernel thinks we are.
+    /// In the engine, after an execution: the initial thread again, with its TLS block, whose thread the kernel thinks we are.
     pub(crate) fn come_home(&self) {
         self.active.set(false);
         self.put_in_place(self.initial.get().tls);
-        super::heap::set_owner(ThreadId(0));
+        self.current.set(ThreadId(0));
     }
 
     #[inline]

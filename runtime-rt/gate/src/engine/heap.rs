@@ -20,6 +20,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use model::event::Range;
 
+use super::fiber::installed;
 use crate::sys::memory::{Sharing, map_at};
 
 /// Parts, one a thread; further threads share the last.
@@ -68,7 +69,6 @@ struct Part {
 }
 
 static START: AtomicUsize = AtomicUsize::new(0);
-static OWNER: AtomicUsize = AtomicUsize::new(0);
 static PART_BYTES: AtomicUsize = AtomicUsize::new(0);
 /// Where the small parts begin; 0 where there are none.
 static LOW: AtomicUsize = AtomicUsize::new(0);
@@ -92,9 +92,9 @@ impl Class {
     }
 }
 
-/// Says which thread allocates from now on.
-pub(crate) fn set_owner(thread: model::ids::ThreadId) {
-    OWNER.store(thread.index().min(PARTS - 1), Relaxed);
+/// Which part is allocated from: the running thread's.
+fn own_part() -> usize {
+    installed().map_or(0, |engine| engine.current().index().min(PARTS - 1))
 }
 
 fn start() -> Option<usize> {
@@ -160,7 +160,7 @@ pub(crate) fn allocate(bytes: usize, align: usize) -> *mut u8 {
     let padding = if align > 16 { align } else { 0 };
     let wanted = bytes.checked_add(HEADER + padding);
     let Some((start, class)) = start().zip(wanted.and_then(Class::holding)) else { return null_mut() };
-    let owner = OWNER.load(Relaxed);
+    let owner = own_part();
     let part = part(start, owner);
     let free = &part.free[class.0];
     let begin = match free.load(Relaxed) {

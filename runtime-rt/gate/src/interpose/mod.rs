@@ -30,6 +30,7 @@ use model::pair::Rw;
 use crate::engine::fiber::Engine;
 use crate::engine::{clocks, destroyed, lifetime};
 use crate::gate::ask::{Ask, Nanoseconds, Until};
+use crate::sys::stream;
 
 /// Defines exported functions. In tests they keep to themselves, so that the test runner is not interposed.
 macro_rules! export {
@@ -120,6 +121,7 @@ pub(crate) fn look_up_all() {
         standard::REALS,
         threads::REALS,
         time::REALS,
+        stream::REALS,
     ];
     for real in all.into_iter().flatten() {
         real.address();

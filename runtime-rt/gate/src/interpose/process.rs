@@ -42,7 +42,10 @@ pub(crate) fn run_exit_handlers(engine: &Engine, status: i32) {
         real!(FINALIZE, fn(*mut c_void), core::ptr::null_mut());
     }
     stream::empty(|descriptor, address, length| engine.printed.take(descriptor, address, length));
-    real!(FLUSH, fn(*mut c_void) -> c_int, core::ptr::null_mut());
+    // Flushing writes to two pages, even where there is nothing to flush.
+    if stream::any_waits() {
+        real!(FLUSH, fn(*mut c_void) -> c_int, core::ptr::null_mut());
+    }
 }
 
 fn text(pointer: *const c_char) -> String {

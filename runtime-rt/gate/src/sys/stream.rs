@@ -5,6 +5,8 @@
 
 use core::ffi::{c_char, c_int};
 
+use super::real::Real;
+
 /// The beginning of a stream.
 #[repr(C)]
 struct Stream {
@@ -17,6 +19,12 @@ struct Stream {
     chain: usize,
     descriptor: c_int,
 }
+
+/// The first of all streams that there are, which lead from one to the next.
+static FIRST: Real = Real::new(c"_IO_list_all");
+
+/// All of them.
+pub(crate) static REALS: &[&Real] = &[&FIRST];
 
 /// The upper half of the flags of every stream.
 const MAGIC: u32 = 0xfbad_0000;
@@ -49,6 +57,22 @@ pub(crate) fn prepare() {
     }
 }
 
+/// Whether anything waits in the buffer of any stream. Yes where that cannot be told.
+pub(crate) fn any_waits() -> bool {
+    let Some(first) = FIRST.address() else { return true };
+    // SAFETY: the C library's variable, which is a pointer to a stream.
+    let mut stream = unsafe { first.cast::<*mut Stream>().read() };
+    // SAFETY: a stream of the C library's, or the end of their chain.
+    while let Some(found) = unsafe { stream.as_ref() } {
+        // SAFETY: as above; 0 only asks.
+        if found.flags & 0xffff_0000 != MAGIC || found.write_at > found.write_base || unsafe { fwide(stream, 0) } > 0 {
+            return true;
+        }
+        stream = core::ptr::with_exposed_provenance_mut(found.chain);
+    }
+    false
+}
+
 /// At the end of an execution: hands over what waits in standard output's buffer, with its descriptor; the buffer is empty then, if `take`
 /// takes it. `take` gets descriptor, address and length.
 pub(crate) fn empty(take: impl FnOnce(usize, usize, usize) -> bool) {
@@ -65,4 +89,4 @@ pub(crate) fn empty(take: impl FnOnce(usize, usize, usize) -> bool) {
     }
 }
 
-const _: () = assert!(core::mem::offset_of!(Stream, descriptor) == 112);
+const _: () = assert!(core::mem::offset_of!(Stream, chain) == 104 && core::mem::offset_of!(Stream, descriptor) == 112);

@@ -453,9 +453,7 @@ impl Model {
             self.ready.insert(thread);
             self.dependent.remove(thread);
         } else {
-            self.ready.remove(thread);
             self.dependent.insert(thread);
-            self.changed = true;
         }
         if matches!(entry.request.ask, Ask::WaitRelease { .. } | Ask::BarrierArrive { .. } | Ask::FutexWait { .. }) {
             entry.woken = false;
@@ -473,6 +471,7 @@ impl Model {
             }
             _ => self.pending[thread.index()] = Some(self.event_of(thread)),
         }
+        self.look_at_new(thread);
         // Without injected locks there is nothing to ask.
         if self.holds.is_any()
             && let Some(why) = self.gives_up(thread)

@@ -71,6 +71,22 @@ impl Model {
         self.alone = self.exiting.filter(|&thread| self.ready.contains(thread)).map(ThreadSet::one);
     }
 
+    /// Looks at what a thread has just asked for: it changes nothing for others.
+    #[inline]
+    pub(super) fn look_at_new(&mut self, thread: ThreadId) {
+        if !self.dependent.contains(thread) {
+            return;
+        }
+        match self.plain_wait(thread) {
+            Some(true) => self.ready.insert(thread),
+            Some(false) => self.ready.remove(thread),
+            None => {
+                self.ready.remove(thread);
+                self.changed = true;
+            }
+        }
+    }
+
     /// Of the most frequent waits, which nothing can end but what is waited for: whether that is there.
     #[inline]
     fn plain_wait(&self, thread: ThreadId) -> Option<bool> {

@@ -48,7 +48,9 @@ impl Model {
 
     #[inline(never)]
     fn perform_on_objects(&mut self, thread: ThreadId, event: &Event, pick: &mut dyn FnMut(&Pick<'_>) -> u32) -> i32 {
-        self.changed = true;
+        // What is done to objects is noted there.
+        self.changed |=
+            !matches!(event.kind, EventKind::Start | EventKind::Join { .. } | EventKind::Lock | EventKind::TryLock | EventKind::Unlock);
         if let EventKind::Interrupted { .. } = event.kind {
             return INTERRUPTED;
         }

@@ -1,7 +1,8 @@
 //! The restore driver: one process runs all executions; before each, the memory that the last ones wrote to is put back.
 //!
 //! Every private writable mapping is write-protected once. The first write to a page faults: its content is kept, and it
-//! stays writable from then on, to be copied back before every further execution. What the kernel keeps is not put back,
+//! stays writable from then on, to be copied back before every further execution. Every so often those are protected again that the last
+//! execution left as they were: what hardly any writes to is not worth copying each time. What the kernel keeps is not put back,
 //! so system calls are looked at (`dispatch`): an execution that makes one which leaves traces ends, and the exploration
 //! begins anew with the fork driver.
 //!
@@ -23,12 +24,27 @@ use crate::sys::memory::{Protection, protect};
 const PAGE: usize = 4096;
 /// With more pages than this, copying them back costs more than a fork.
 const MOST_PAGES: usize = 4000;
+/// After how many executions pages are protected again: so many that the faults of those that most write to cost nothing.
+const SPELL: u32 = 1024;
 
 /// A page that some execution has written to.
 struct Dirty {
     page: usize,
     /// What was there; `None` for zeros, as on most stacks: putting these back reads nothing.
     clean: Option<Box<[u64; PAGE / 8]>>,
+}
+
+impl Dirty {
+    /// Whether it is as it was.
+    fn is_clean(&self) -> bool {
+        let page: *const [u64; PAGE / 8] = core::ptr::with_exposed_provenance(self.page);
+        // SAFETY: the page is readable, and no fiber runs.
+        let now = unsafe { &*page };
+        match &self.clean {
+            Some(clean) => **clean == *now,
+            None => now.iter().all(|&word| word == 0),
+        }
+    }
 }
 
 /// What is protected and what was written.
@@ -38,6 +54,8 @@ pub(crate) struct Restorer {
     regions: RefCell<Vec<Mapping>>,
     dirty: RefCell<Vec<Dirty>>,
     full: Cell<bool>,
+    /// Executions since pages were last protected again.
+    executions: Cell<u32>,
 }
 
 impl Restorer {
@@ -105,7 +123,16 @@ impl Restorer {
     pub(crate) fn begin_again(&self) -> bool {
         self.put_back();
         self.full.set(false);
+        self.executions.set(0);
         self.dirty.borrow_mut().drain(..).all(|dirty| protect(dirty.page, PAGE, Protection::Read).is_ok())
+    }
+
+    /// An execution is over: protects what is hardly written to again, when it is time for that.
+    fn protect_again(&self) {
+        self.executions.set((self.executions.get() + 1) % SPELL);
+        if self.executions.get() == 0 {
+            self.dirty.borrow_mut().retain(|dirty| !dirty.is_clean() || protect(dirty.page, PAGE, Protection::Read).is_err());
+        }
     }
 
     fn put_back(&self) {
@@ -124,6 +151,7 @@ impl Restorer {
 /// Runs one execution in this process.
 pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) -> Ended {
     let ended = execution::execute(engine, strategy, limit);
+    engine.restorer.protect_again();
     engine.restorer.put_back();
     control::set(Word::RestoredPages, engine.restorer.dirty.borrow().len() as u64);
     if engine.restorer.full.get() && !matches!(ended, Ended::NeedLenders | Ended::Learnt) {

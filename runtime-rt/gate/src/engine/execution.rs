@@ -117,13 +117,14 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
     engine.rounds.offer(point.enabled);
     let Some(event) = point.event(thread) else { control::broken("a thread is enabled that is about to do nothing") };
     let step = Step { thread, event: *event };
+    let accesses = engine.fibers.borrow()[thread.index()].accesses.get();
+    // Not from `step`: the processor waits where what was written in parts is copied as a whole.
+    recorder.push(Recorded { step: Step { thread, event: *event }, accesses, preempts });
     let result = model.perform(thread, &step.event, &mut |pick| {
         let option = strategy.pick(pick);
         recorder.pick(at, option);
         option
     });
-    let accesses = engine.fibers.borrow()[thread.index()].accesses.get();
-    recorder.push(Recorded { step, accesses, preempts });
     drop(recorder);
     drop(model);
     strategy.executed(&step);
@@ -155,22 +156,25 @@ pub(super) fn go_on(engine: &Engine, strategy: &mut dyn Strategy, step: &Step, r
     }
     engine.rounds.step(&Taken { step, result, before });
     match stop {
-        Stop::Point if engine.rounds.is_watching() => {
-            engine.fibers.borrow()[thread.index()].leave_place();
-            if !engine.rounds.looks_at_states() {
-                return Ok(thread);
-            }
-            match engine.rounds.come_round(|digest| state(engine, digest)) {
-                Some((first, threads)) => Err(Ended::Failed(livelock(engine, first, &threads))),
-                None => Ok(thread),
-            }
-        }
+        Stop::Point if engine.rounds.is_watching() => look_for_round(engine, thread).map_or(Ok(thread), Err),
         Stop::Point => Ok(thread),
         stop => Err(ended(engine, thread, stop)),
     }
 }
 
+/// Whether threads go round with the step that this one has taken, and so end the execution.
+#[inline(never)]
+fn look_for_round(engine: &Engine, thread: ThreadId) -> Option<Ended> {
+    engine.fibers.borrow()[thread.index()].leave_place();
+    if !engine.rounds.looks_at_states() {
+        return None;
+    }
+    let (first, threads) = engine.rounds.come_round(|digest| state(engine, digest))?;
+    Some(Ended::Failed(livelock(engine, first, &threads)))
+}
+
 /// Tells of the injected locks that the thread gave up within its step.
+#[inline(never)]
 fn tell_released(engine: &Engine, strategy: &mut dyn Strategy, thread: ThreadId) {
     let dropped = engine.model.borrow_mut().holds.take_dropped();
     for lock in dropped {
@@ -236,6 +240,7 @@ fn end_as_last(engine: &Engine) -> Result<(), Ended> {
 }
 
 /// How a thread has ended the execution.
+#[inline(never)]
 fn ended(engine: &Engine, thread: ThreadId, stop: Stop) -> Ended {
     match stop {
         Stop::Point => control::broken("a point is no end"),

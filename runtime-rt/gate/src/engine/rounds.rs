@@ -175,10 +175,15 @@ impl Rounds {
     #[inline]
     pub(crate) fn offer(&self, enabled: &ThreadSet) {
         if self.looks_at_states() {
-            let (number, mut last) = (self.steps.get() + 1, self.last.borrow_mut());
-            for thread in enabled.iter() {
-                last[thread.index() % MAX_THREADS].enabled = number;
-            }
+            self.note_enabled(enabled);
+        }
+    }
+
+    #[inline(never)]
+    fn note_enabled(&self, enabled: &ThreadSet) {
+        let (number, mut last) = (self.steps.get() + 1, self.last.borrow_mut());
+        for thread in enabled.iter() {
+            last[thread.index() % MAX_THREADS].enabled = number;
         }
     }
 

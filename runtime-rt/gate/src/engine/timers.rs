@@ -116,6 +116,7 @@ pub(crate) fn fire(engine: &Engine) {
     }
 }
 
+#[inline(never)]
 fn fire_due(engine: &Engine) {
     let mut timers = engine.timers.borrow_mut();
     let now = engine.model.borrow().now();

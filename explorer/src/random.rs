@@ -4,13 +4,17 @@
 #[derive(Clone, Debug)]
 pub struct Random {
     state: u64,
+    /// The number that comes next: made ahead, so that nobody waits for it.
+    next: u64,
 }
 
 impl Random {
     /// The generator of this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { state: seed }
+        let mut random = Self { state: seed, next: 0 };
+        random.next_u64();
+        random
     }
 
     /// The next number.
@@ -20,7 +24,7 @@ impl Random {
         let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        core::mem::replace(&mut self.next, z ^ (z >> 31))
     }
 
     /// A number below `bound`, each as likely as the others up to 2^-32. 0 when `bound` is 0.

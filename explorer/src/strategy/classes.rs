@@ -36,6 +36,8 @@ pub(super) struct Classes {
     memory: Vec<Place>,
     schedule: u32,
     sum: u64,
+    /// Whether there is room for more classes.
+    counts: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,7 +52,7 @@ struct Place {
 impl Default for Classes {
     fn default() -> Self {
         let (table, memory) = (Vec::new(), Vec::new());
-        Self { table, distinct: 0, once: 0, schedules: 0, last: [0; MAX_THREADS], memory, schedule: 0, sum: 0 }
+        Self { table, distinct: 0, once: 0, schedules: 0, last: [0; MAX_THREADS], memory, schedule: 0, sum: 0, counts: true }
     }
 }
 
@@ -66,11 +68,11 @@ impl Classes {
             self.table = vec![(0, 0); SLOTS];
             self.memory = vec![Place::default(); MEMORY];
         }
+        self.counts = self.distinct * 2 < SLOTS as u64;
         self.schedule = self.schedule.wrapping_add(1);
         self.sum = 0;
-        for (at, last) in (0u64..).zip(&mut self.last) {
-            *last = at;
-        }
+        // Those of other threads begin where they are created.
+        self.last[0] = 0;
     }
 
     /// An option was taken within the step that comes.
@@ -81,6 +83,9 @@ impl Classes {
     /// A step was performed.
     #[inline]
     pub(super) fn executed(&mut self, thread: ThreadId, event: &Event) {
+        if !self.counts {
+            return;
+        }
         let me = thread.index() % MAX_THREADS;
         let mut hash = mix(self.last[me], u64::from(event.kind.code().number()));
         match event.kind {
@@ -125,7 +130,7 @@ impl Classes {
 
     /// The schedule is over.
     pub(super) fn end(&mut self) {
-        if self.distinct * 2 >= SLOTS as u64 {
+        if !self.counts {
             return;
         }
         self.schedules += 1;

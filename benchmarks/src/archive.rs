@@ -9,6 +9,6 @@ use anyhow::{Context, Result};
 pub fn lock(folder: &Path) -> Result<PathBuf> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let path = folder.join("libatomfix_rt_lock.a");
-    fs::write(&path, archives::LOCK).with_context(|| format!("cannot write {}", path.display()))?;
+    fs::write(&path, archives::LOCK.content).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
 }

@@ -88,7 +88,7 @@ impl Subject {
         let identity = self.identity(build);
         let own = std::env::current_exe().ok().and_then(|path| std::fs::metadata(path).ok());
         let version = own.map(|own| format!("{:?} {}", own.modified().ok(), own.len())).unwrap_or_default();
-        let made_from = format!("{identity} {:016x} {version}", Runtime::Gate.hash());
+        let made_from = format!("{identity} {} {version}", Runtime::Gate.hash());
         let path = self.project.subfolder("build")?.join(format!("gate-{:016x}", fnv1a(made_from.as_bytes())));
         let listing = path.with_extension("unseen");
         if !path.is_file() || !listing.is_file() {

@@ -127,7 +127,7 @@ pub(crate) fn is_whole(name: Name) -> bool {
 }
 
 fn identity(gated: &Gated) -> String {
-    format!("{} {:016x}", gated.identity, Runtime::Gate.hash())
+    format!("{} {}", gated.identity, Runtime::Gate.hash())
 }
 
 fn read(path: &Path) -> Result<Campaign, Failure> {

@@ -33,7 +33,7 @@ pub(crate) fn recorded(project: &Project, capture: &Capture) -> Result<(PathBuf,
 
 /// Inputs, archive, and the instrumenting program itself.
 fn made_from(capture: &Capture) -> String {
-    format!("{} {:016x} {}", capture.build, Runtime::Record.hash(), own_version())
+    format!("{} {} {}", capture.build, Runtime::Record.hash(), own_version())
 }
 
 /// What tells this build of atomfix from others.

@@ -17,7 +17,7 @@ pub(crate) enum Runtime {
 }
 
 impl Runtime {
-    fn content(self) -> &'static [u8] {
+    fn archive(self) -> archives::Archive {
         match self {
             Self::Record => archives::RECORD,
             Self::Lock => archives::LOCK,
@@ -34,14 +34,14 @@ impl Runtime {
     }
 
     /// A hash of the archive: part of the identity of what is built with it.
-    pub(crate) fn hash(self) -> u64 {
-        model::ids::fnv1a(self.content())
+    pub(crate) fn hash(self) -> &'static str {
+        self.archive().hash
     }
 
     /// Writes the archive into a folder, for the linker.
     pub(crate) fn unpack(self, folder: &Path) -> io::Result<PathBuf> {
         let path = folder.join(self.file_name());
-        model::wire::write_atomically(&path, self.content())?;
+        model::wire::write_atomically(&path, self.archive().content)?;
         Ok(path)
     }
 }

@@ -8,6 +8,7 @@
 //! The doors are weak: a program that defines one of these functions itself, as tinycthread does with C11's, keeps its own.
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -30,8 +31,17 @@ fn main() {
     build(&workspace, &out.join("runtime"));
     for archive in ARCHIVES {
         let name = format!("libatomfix_rt_{archive}.a");
-        reduce(&out.join("runtime/runtime").join(&name), &out.join(name));
+        let reduced = out.join(&name);
+        reduce(&out.join("runtime/runtime").join(&name), &reduced);
+        println!("cargo::rustc-env={}_HASH={:016x}", archive.to_uppercase(), hash(&reduced));
     }
+}
+
+/// Made here, so that the command need not read all of an archive each time it runs.
+fn hash(file: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&fs::read(file).expect("the archive was just made"));
+    hasher.finish()
 }
 
 /// Each by itself, as an archive and nothing else: cargo optimizes across crates only what is no Rust library as well.

@@ -2,11 +2,21 @@
 //!
 //! `build.rs` makes them. Not here: what they do.
 
+/// An archive.
+#[derive(Clone, Copy, Debug)]
+pub struct Archive {
+    /// Its bytes.
+    pub content: &'static [u8],
+    /// A hash of them.
+    pub hash: &'static str,
+}
+
 /// Records accesses (`profile`).
-pub static RECORD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libatomfix_rt_record.a"));
+pub const RECORD: Archive =
+    Archive { content: include_bytes!(concat!(env!("OUT_DIR"), "/libatomfix_rt_record.a")), hash: env!("RECORD_HASH") };
 
 /// Injected locks (`harden`).
-pub static LOCK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libatomfix_rt_lock.a"));
+pub const LOCK: Archive = Archive { content: include_bytes!(concat!(env!("OUT_DIR"), "/libatomfix_rt_lock.a")), hash: env!("LOCK_HASH") };
 
 /// The scheduling gate (`check`).
-pub static GATE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libatomfix_rt_gate.a"));
+pub const GATE: Archive = Archive { content: include_bytes!(concat!(env!("OUT_DIR"), "/libatomfix_rt_gate.a")), hash: env!("GATE_HASH") };

@@ -30,7 +30,7 @@ fn place() -> Place {
 /// The archive, as the tool embeds it.
 fn archive() -> PathBuf {
     let path = scratch().join("libatomfix_rt_lock.a");
-    fs::write(&path, archives::LOCK).expect("the scratch folder is writable");
+    fs::write(&path, archives::LOCK.content).expect("the scratch folder is writable");
     path
 }
 

@@ -2,6 +2,7 @@
 # print the command). `make bench` and `make bench-real` reproduce the numbers that we publish.
 
 RELEASE = $${CARGO_TARGET_DIR:-target}/release
+VERIFY = $${CARGO_TARGET_DIR:-target}/verify
 
 .PHONY: all setup build demo test test-lock-memory bench bench-real bench-sct install
 all: build
@@ -17,14 +18,13 @@ demo: build
 
 test: setup
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
-	cargo test --workspace
-	cargo test --release -p atomfix-rt-lock --features loom --test protocol
-	$(MAKE) build
-	"$(RELEASE)/atomfix-bench" kernels --short
-	"$(RELEASE)/atomfix-bench" campaign --short
-	"$(RELEASE)/atomfix-bench" random-programs --count 100 --compiled 3
-	"$(RELEASE)/atomfix-bench" real --short --rounds 1
+	cargo clippy --profile verify --workspace --all-targets -- -D warnings
+	cargo test --profile verify --workspace
+	cargo test --profile verify -p atomfix-rt-lock --features loom --test protocol
+	"$(VERIFY)/atomfix-bench" kernels --short
+	"$(VERIFY)/atomfix-bench" campaign --short
+	"$(VERIFY)/atomfix-bench" random-programs --count 100 --compiled 3
+	"$(VERIFY)/atomfix-bench" real --short --rounds 1
 
 # What `make test` leaves out, since it needs more than stable Rust: the injected locks under Miri (`rustup component add miri rust-src
 # --toolchain nightly`) and their build for aarch64 (`rustup target add aarch64-unknown-linux-gnu`).

@@ -116,11 +116,16 @@ pub fn unframe(kind: Kind, bytes: &[u8]) -> Result<&[u8], Damage> {
     Ok(body)
 }
 
-/// Writes a file whole or not at all: into a neighbour, synced, then renamed over it.
+/// Writes a file whole or not at all: into a neighbour, synced, then renamed over it. A link stays one, and what it leads to is written;
+/// a device or pipe is written to as it stands, and nothing is put in its place.
 #[cfg(feature = "std")]
 pub fn write_atomically(path: &std::path::Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::io::Write;
 
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);
+    }
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let mut name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?.to_os_string();
     name.push(std::format!(".{}.part", std::process::id()));
     let part = path.with_file_name(name);
@@ -157,6 +162,25 @@ mod tests {
             bytes[bit / 8] ^= 1 << (bit % 8);
             assert!(unframe(PROFILE, &bytes).is_err(), "bit {bit}");
         }
+    }
+
+    #[test]
+    fn only_a_file_is_replaced() {
+        use std::fs;
+
+        let folder = std::env::temp_dir().join(std::format!("atomfix-wire-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let (file, link, socket) = (folder.join("file"), folder.join("link"), folder.join("socket"));
+        fs::write(&file, "old").expect("written");
+        std::os::unix::fs::symlink("file", &link).expect("linked");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("bound");
+        write_atomically(&link, b"new").expect("written");
+        let refused = write_atomically(&socket, b"new");
+        let kept = [&link, &socket].map(|path| fs::symlink_metadata(path).expect("there").is_file());
+        let content = fs::read(&file).expect("read");
+        fs::remove_dir_all(&folder).expect("removed");
+        assert!(refused.is_err(), "nobody can open a socket");
+        assert_eq!((content.as_slice(), kept), (&b"new"[..], [false, false]));
     }
 
     #[test]

@@ -79,6 +79,8 @@ pub struct Range {
     pub rw: crate::pair::Rw,
     /// How long it is.
     pub length: Length,
+    /// Whether it is accessed as an atomic object is.
+    pub atomic: bool,
 }
 
 /// What we know of one external function.
@@ -99,15 +101,21 @@ use Length::{Argument, Block, Bytes, Printed, Product, Result as Returned, Strin
 use SyncOp as S;
 
 const fn reads(argument: u8, length: Length) -> Range {
-    Range { argument, rw: Read, length }
+    Range { argument, rw: Read, length, atomic: false }
 }
 
 const fn writes(argument: u8, length: Length) -> Range {
-    Range { argument, rw: Write, length }
+    Range { argument, rw: Write, length, atomic: false }
 }
 
 const fn updates(argument: u8, length: Length) -> Range {
-    Range { argument, rw: Update, length }
+    Range { argument, rw: Update, length, atomic: false }
+}
+
+/// An atomic object that the compiler has no instruction for, of as many bytes as the first argument says. It stands behind the buffers
+/// that come with it, as it is what others see.
+const fn atomically(rw: crate::pair::Rw) -> Range {
+    Range { argument: 1, rw, length: Argument(0), atomic: true }
 }
 
 const fn memory(name: &'static str, ranges: &'static [Range]) -> External {
@@ -171,6 +179,11 @@ pub static EXTERNALS: &[External] = &[
     memory("_ZdlPvSt11align_val_t", &[writes(0, Block)]),
     memory("_ZdlPvm", &[writes(0, Block)]),
     memory("_ZdlPvmSt11align_val_t", &[writes(0, Block)]),
+    // What compilers call for an atomic object of a size that the processor has no instruction for.
+    memory("__atomic_compare_exchange", &[updates(2, Argument(0)), reads(3, Argument(0)), atomically(Update)]),
+    memory("__atomic_exchange", &[reads(2, Argument(0)), writes(3, Argument(0)), atomically(Update)]),
+    memory("__atomic_load", &[writes(2, Argument(0)), atomically(Read)]),
+    memory("__atomic_store", &[reads(2, Argument(0)), atomically(Write)]),
     peer("accept"),
     peer("accept4"),
     peer("aio_suspend"),

@@ -88,6 +88,7 @@ pub(crate) enum Target<'m> {
 pub(crate) struct RangePoint<'m> {
     pub(crate) address: Value<'m>,
     pub(crate) rw: Rw,
+    pub(crate) atomic: bool,
     pub(crate) length: Length,
     /// The argument that says how long it is at most, where the length is known only afterwards.
     limit: Option<u8>,
@@ -227,7 +228,7 @@ fn call<'m>(instruction: Instruction<'m>, privacy: &mut Privacy<'m>) -> Result<O
             None if fits(instruction, range) => {
                 // `read` and its like have the size of the buffer behind its address.
                 let limit = (range.length == Length::Result).then_some(range.argument + 1);
-                ranges.push(RangePoint { address, rw: range.rw, length: range.length, limit });
+                ranges.push(RangePoint { address, rw: range.rw, atomic: range.atomic, length: range.length, limit });
             }
             None => {}
             Some(skip) => reason = Some(skip),

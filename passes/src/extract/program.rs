@@ -110,7 +110,7 @@ fn call<'m>(call: &CallPoint<'m>, site: SiteKey, places: &Places<'m>, flows: &mu
     let access = |range: &RangePoint<'m>| {
         let bytes = range.most(call.instruction);
         let place = if range.length == Length::Block { places.of_block(site) } else { places.of(range.address, None, site) };
-        Access { rw: range.rw, place: behind(place, range.address), atomic: false, bytes, covers: Vec::new() }
+        Access { rw: range.rw, place: behind(place, range.address), atomic: range.atomic, bytes, covers: Vec::new() }
     };
     let accesses = call.ranges.iter().map(access).collect();
     let sync = call.external.and_then(|external| {

@@ -177,7 +177,7 @@ impl<'m> Context<'_, 'm> {
         self.builder.before(if after { behind(call)? } else { call });
         let length = if after { self.length_after(range.length, call) } else { self.length_before(range, call) };
         let Some(length) = length else { return Ok(()) };
-        let kind = self.declared.u32(kind(range.rw, false));
+        let kind = self.declared.u32(kind(range.rw, range.atomic));
         self.builder.call(self.declared.hook(hook), &[range.address, length, kind, self.declared.u64(site.0)]);
         Ok(())
     }

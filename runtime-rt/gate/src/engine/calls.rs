@@ -6,12 +6,13 @@
 //! Not handled: time limits set on sockets; System V and POSIX queues that are full or empty, which block for real.
 
 use model::cause::Cause;
+use model::event::Range;
 use model::ids::{SiteKey, ThreadId};
 
 use super::dispatch::own_signal;
 use super::fiber::{Engine, running};
 use super::outside::{Origin, source};
-use super::{answers, clocks, control, endings, interrupts, output, seen, timers};
+use super::{answers, clocks, control, endings, interrupts, lifetime, output, seen, timers};
 use crate::gate::ask::{Ask, Nanoseconds, Request, Until};
 use crate::gate::readiness::{Fed, Readiness};
 use crate::interpose::futex;
@@ -168,6 +169,10 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
         caller.wait(Readiness::Always, Until::Forever);
         return caller.asking(|| timers::call(engine, number, &arguments));
     }
+    if let Some(pages) = pages(number, &arguments) {
+        lifetime::announce(engine, pages, site);
+        return caller.kernel(number, arguments);
+    }
     match caller.asking(|| shape(number, &arguments)) {
         Shape::Transfer { descriptor, events, pieces, flags } => transfer(&caller, number, arguments, (descriptor, events, pieces, flags)),
         Shape::Several { ready, limit } => several(&caller, number, arguments, ready, limit),
@@ -221,6 +226,17 @@ fn sleep(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> Resul
         unsafe { place.write(clocks::parts(rest)) };
     }
     Err(Errno(libc::EINTR))
+}
+
+/// The memory of the program that a call takes away, replaces or protects: a write to all of it.
+fn pages(number: libc::c_long, arguments: &[usize; 6]) -> Option<Range> {
+    let replaces = |flags: usize| flags & word(libc::MAP_FIXED) != 0;
+    match number {
+        libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect | libc::SYS_mremap | libc::SYS_madvise => {}
+        libc::SYS_mmap if replaces(arguments[3]) => {}
+        _ => return None,
+    }
+    Some(Range { address: arguments[0] as u64, length: u32::try_from(arguments[1]).unwrap_or(u32::MAX) })
 }
 
 /// Whether a descriptor gives random numbers, which are the same in every execution.

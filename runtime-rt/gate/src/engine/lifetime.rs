@@ -143,8 +143,8 @@ pub(crate) fn free(engine: &Engine, block: *mut u8) {
     heap::free(block);
 }
 
-/// Asks for the write to all of the block, where others may see it.
-fn announce(engine: &Engine, block: Range, site: Option<SiteKey>) {
+/// Asks for the write to all of the block, or of the pages that are taken away, where others may see it.
+pub(super) fn announce(engine: &Engine, block: Range, site: Option<SiteKey>) {
     let me = engine.current();
     let ordinal = engine.with_current(|fiber| {
         fiber.circle.borrow_mut().progress();

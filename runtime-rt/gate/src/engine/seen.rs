@@ -5,6 +5,8 @@ use crate::sys::call::word;
 /// Whether the fiber makes a call at a scheduling point.
 pub(crate) fn is_seen(number: libc::c_long, arguments: &[usize; 6]) -> bool {
     match number {
+        // Only what replaces memory shows.
+        libc::SYS_mmap => arguments[3] & word(libc::MAP_FIXED) != 0,
         libc::SYS_ioctl => !matches!(arguments[1], 0x5401 | 0x5413),
         // Streams ask so for the size of their buffers.
         libc::SYS_newfstatat => arguments[3] & word(libc::AT_EMPTY_PATH) == 0,
@@ -23,6 +25,8 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_lstat,
     libc::SYS_poll,
     libc::SYS_lseek,
+    libc::SYS_mprotect,
+    libc::SYS_munmap,
     libc::SYS_pread64,
     libc::SYS_pwrite64,
     libc::SYS_readv,
@@ -31,6 +35,8 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_pipe,
     libc::SYS_select,
     libc::SYS_sched_yield,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
     libc::SYS_dup,
     libc::SYS_dup2,
     libc::SYS_nanosleep,
@@ -119,6 +125,7 @@ const SEEN: &[libc::c_long] = &[
     libc::SYS_copy_file_range,
     libc::SYS_preadv2,
     libc::SYS_pwritev2,
+    libc::SYS_pkey_mprotect,
     libc::SYS_close_range,
     libc::SYS_openat2,
     libc::SYS_faccessat2,

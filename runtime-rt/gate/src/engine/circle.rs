@@ -7,8 +7,9 @@
 //!
 //! To keep straight code fast, a place is only counted at the first pass; the state is taken at the second and compared
 //! from the third on, the newest frame first; of many passes only some are looked at. A thread that is alone is not looked
-//! at until it has gone on for long, or for a while where each of its steps counts, as others have ended and were not joined. Not handled here: a circle that holds a lock of the program at every
-//! hook, threads that go round together (`rounds`), and circles on stacks that the program made (`makecontext`).
+//! at until it has gone on for long, or for a while where each of its steps counts, as others have ended and were not joined. Who
+//! changed nothing at all on the way round holds the locks that it holds all the time; others are let go on to where they hold none. Not
+//! handled here: threads that go round together (`rounds`), and circles on stacks that the program made (`makecontext`).
 
 use alloc::vec::Vec;
 
@@ -17,7 +18,7 @@ use model::ids::SiteKey;
 
 use super::fiber::{Engine, Fiber};
 use crate::gate::compare::word;
-use crate::gate::thread::Hope;
+use crate::gate::thread::{Hope, Way};
 use crate::sys::text;
 
 /// What a thread remembers of the places that it passed since something changed.
@@ -33,8 +34,8 @@ pub(crate) struct Circle {
     latest: usize,
     /// Passes while no other thread lived.
     alone: u32,
-    /// Whether it was found to go round in a circle: said to the model with its next request.
-    found: bool,
+    /// How it goes round, if it was found to go in a circle: said to the model with its next request.
+    found: Option<Way>,
     /// What may end the circle, as far as it has looked since.
     hope: Hope,
     /// Where the thread writes at most a word after its last pass, and what was there.
@@ -45,7 +46,7 @@ impl Circle {
     /// Forgets everything.
     pub(crate) fn begin(&mut self) {
         self.progress();
-        (self.others, self.latest, self.alone, self.found) = (0, 0, 0, false);
+        (self.others, self.latest, self.alone, self.found) = (0, 0, 0, None);
     }
 
     /// The thread has written something: this is no circle.
@@ -76,14 +77,14 @@ impl Circle {
         self.hope = self.hope.max(hope);
     }
 
-    /// Whether a circle was found since this was last asked; and what may end it.
-    pub(crate) fn take(&mut self) -> Option<Hope> {
-        core::mem::take(&mut self.found).then_some(self.hope)
+    /// Whether a circle was found since this was last asked; what may end it, and how the thread goes round.
+    pub(crate) fn take(&mut self) -> Option<(Hope, Way)> {
+        self.found.take().map(|way| (self.hope, way))
     }
 
     /// Whether a circle was found and not yet said.
     pub(crate) fn is_found(&self) -> bool {
-        self.found
+        self.found.is_some()
     }
 
     /// Where a place is among those that were passed.
@@ -94,17 +95,17 @@ impl Circle {
         near.or_else(|| self.passed.iter().position(|passed| passed.site == site))
     }
 
-    fn pass(&mut self, site: SiteKey, others: u64, state: impl FnOnce(Option<State>) -> State) {
-        if self.others != others {
+    fn pass(&mut self, site: SiteKey, changes: Changes, state: impl FnOnce(Option<State>) -> State) {
+        if self.others != changes.others {
             self.progress();
-            self.others = others;
+            self.others = changes.others;
         }
         let bit = 1 << (site.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58);
         let known = if self.bits & bit == 0 { None } else { self.find(site) };
         let Some(at) = known else {
             self.bits |= bit;
             self.latest = self.passed.len();
-            self.passed.push(Passed { site, times: 1, last: None });
+            self.passed.push(Passed { site, times: 1, last: None, own: 0 });
             return;
         };
         self.latest = at;
@@ -112,9 +113,20 @@ impl Circle {
         passed.times = passed.times.saturating_add(1);
         if passed.is_looked_at() {
             let now = state(passed.last);
-            self.found |= passed.last.replace(now) == Some(now);
+            let own = core::mem::replace(&mut passed.own, changes.own);
+            if passed.last.replace(now) == Some(now) {
+                let way = if own == changes.own { Way::Idle } else { Way::Changing };
+                self.found = self.found.max(Some(way));
+            }
         }
     }
+}
+
+/// How many changes there were, of others and of the thread itself.
+#[derive(Clone, Copy)]
+struct Changes {
+    others: u64,
+    own: u64,
 }
 
 /// A place that a thread passed since something changed.
@@ -124,6 +136,8 @@ struct Passed {
     times: u32,
     /// The state at the pass before, when it was taken.
     last: Option<State>,
+    /// How many changes the thread itself had made then.
+    own: u64,
 }
 
 /// Passes of a place that are all looked at.
@@ -162,10 +176,10 @@ const LEFT_ALONE: u32 = 4;
 #[inline]
 pub(crate) fn pass(engine: &Engine, fiber: &Fiber, circle: &mut Circle, site: SiteKey, frame: usize) {
     let me = engine.current();
-    let (alone, others) = {
+    let (alone, changes) = {
         let model = engine.model.borrow();
         let most = if model.is_last() { ALONE } else { LEFT_ALONE };
-        (model.is_alone().then_some(most), model.changes_by_others(me))
+        (model.is_alone().then_some(most), Changes { others: model.changes_by_others(me), own: model.own_changes(me) })
     };
     circle.settle();
     if !fiber.has(frame) {
@@ -178,7 +192,7 @@ pub(crate) fn pass(engine: &Engine, fiber: &Fiber, circle: &mut Circle, site: Si
     }
     // A call of a hook, of which a site may have several.
     let place = stack_words(frame, frame + CALLER + 8).last().copied().unwrap_or(0) ^ site.0;
-    circle.pass(SiteKey(place), others, |last| state(frame, fiber.base, last));
+    circle.pass(SiteKey(place), changes, |last| state(frame, fiber.base, last));
 }
 
 /// In a fiber: others may go on while it stands at this place, so `rounds` wants to know its state. To take it at every access would cost more than all else.
@@ -234,10 +248,12 @@ fn stack_words<'a>(from: usize, to: usize) -> &'a [u64] {
 mod tests {
     use super::*;
 
+    const NONE: Changes = Changes { others: 0, own: 0 };
+
     fn check(passes: &[(u64, u64, u64)], expected: bool) {
         let mut circle = Circle::default();
         for &(site, others, state) in passes {
-            circle.pass(SiteKey(site), others, |_| State { near: state, far: Some(0) });
+            circle.pass(SiteKey(site), Changes { others, own: 0 }, |_| State { near: state, far: Some(0) });
         }
         assert_eq!(circle.take().is_some(), expected, "{passes:?}");
     }
@@ -256,21 +272,34 @@ mod tests {
         for turns in [7, 8, 9, 63, 1_000, 100_000] {
             let mut circle = Circle::default();
             for turn in 0..turns {
-                circle.pass(SiteKey(1), 0, |_| State { near: turn, far: Some(0) });
+                circle.pass(SiteKey(1), NONE, |_| State { near: turn, far: Some(0) });
             }
             assert_eq!(circle.take(), None, "{turns}");
             for _ in 0..turns / 4 + 4 {
-                circle.pass(SiteKey(1), 0, |_| State { near: 7, far: Some(0) });
+                circle.pass(SiteKey(1), NONE, |_| State { near: 7, far: Some(0) });
             }
             assert!(circle.take().is_some(), "{turns}");
         }
     }
 
     #[test]
+    fn who_changes_nothing_on_the_way_round_is_told_from_who_takes_locks() {
+        let way = |own: [u64; 4]| {
+            let mut circle = Circle::default();
+            for own in own {
+                circle.pass(SiteKey(1), Changes { others: 0, own }, |_| State { near: 5, far: Some(0) });
+            }
+            circle.take().map(|(_, way)| way)
+        };
+        assert_eq!(way([7, 7, 7, 7]), Some(Way::Idle));
+        assert_eq!(way([1, 3, 5, 7]), Some(Way::Changing));
+    }
+
+    #[test]
     fn a_write_is_progress() {
         let mut circle = Circle::default();
         for _ in 0..5 {
-            circle.pass(SiteKey(1), 0, |_| State { near: 5, far: Some(0) });
+            circle.pass(SiteKey(1), NONE, |_| State { near: 5, far: Some(0) });
             circle.progress();
         }
         assert_eq!(circle.take(), None);
@@ -284,7 +313,7 @@ mod tests {
             let mut circle = Circle::default();
             for _ in 0..4 {
                 circle.settle();
-                circle.pass(SiteKey(1), 0, |_| State { near: 5, far: Some(0) });
+                circle.pass(SiteKey(1), NONE, |_| State { near: 5, far: Some(0) });
                 flag.set(1);
                 circle.doubt(range, word(range));
                 flag.set(written);

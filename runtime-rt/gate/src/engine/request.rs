@@ -10,7 +10,7 @@ use super::interrupts;
 use super::lifetime;
 use crate::gate::ask::{Ask, Request};
 use crate::gate::model::Model;
-use crate::gate::thread::Hope;
+use crate::gate::thread::{Hope, Way};
 use crate::interpose::once;
 use explorer::races::Party;
 use explorer::target::page::Note;
@@ -76,8 +76,8 @@ impl Engine {
         {
             let mut model = self.model.borrow_mut();
             model.publish_access(me, range, rw, atomic, Some(site));
-            if let Some(hope) = circle {
-                self.goes_in_circle(&mut model, me, hope);
+            if let Some((hope, way)) = circle {
+                self.goes_in_circle(&mut model, me, hope, way);
             } else if model.is_last() && !self.tells_all.get() {
                 let event = model.event(me);
                 model.perform(me, &event, &mut |_| 0);
@@ -99,8 +99,8 @@ impl Engine {
             let ran = self.suspend();
             let mut model = self.model.borrow_mut();
             model.publish(me);
-            if let Some(hope) = circle {
-                self.goes_in_circle(&mut model, me, hope);
+            if let Some((hope, way)) = circle {
+                self.goes_in_circle(&mut model, me, hope, way);
             }
             let alone = model.is_last() && circle.is_none() && !self.tells_all.get();
             if alone && may_be_silent(&model.threads[me.index()].request.ask) && model.enabled().contains(me) {
@@ -126,8 +126,8 @@ impl Engine {
     }
 
     #[cold]
-    fn goes_in_circle(&self, model: &mut Model, me: ThreadId, hope: Hope) {
-        model.goes_in_circle(me, hope);
+    fn goes_in_circle(&self, model: &mut Model, me: ThreadId, hope: Hope, way: Way) {
+        model.goes_in_circle(me, hope, way);
         if hope == Hope::Luck {
             control::note(Note::Luck);
         }

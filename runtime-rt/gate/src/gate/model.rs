@@ -20,7 +20,7 @@ use super::injected::Holds;
 use super::lock::{Lock, LockKind};
 use super::objects::{Objects, State};
 use super::readiness::Readiness;
-use super::thread::{Cancellation, Hope, Life, Thread};
+use super::thread::{Cancellation, Hope, Life, Thread, Way};
 use super::waiting::{Barrier, Condition, Once};
 
 /// Where virtual time begins, so that the wall clock shows a plausible date.
@@ -211,10 +211,15 @@ impl Model {
         self.changes - self.threads[thread.index()].own_changes
     }
 
+    /// How many changes this thread has made.
+    pub(crate) fn own_changes(&self, thread: ThreadId) -> u64 {
+        self.threads[thread.index()].own_changes
+    }
+
     /// The thread goes round in a circle: it is not enabled until another one changes something. A thread that holds a
-    /// lock of the program goes on to a place where it does not; injected locks are taken from it.
-    pub(crate) fn goes_in_circle(&mut self, thread: ThreadId, hope: Hope) {
-        if !self.objects.holds_any(thread) {
+    /// lock of the program, and may not hold it all the way round, goes on to a place where it does not; injected locks are taken from it.
+    pub(crate) fn goes_in_circle(&mut self, thread: ThreadId, hope: Hope, way: Way) {
+        if way == Way::Idle || !self.objects.holds_any(thread) {
             self.revoked += u64::from(self.holds.give_up(thread, Cause::Spinning));
             self.threads[thread.index()].spinning_at = Some(self.changes_by_others(thread));
             self.threads[thread.index()].hope = hope;

@@ -311,7 +311,7 @@ mod tests {
     use super::*;
     use crate::gate::ask::Request;
     use crate::gate::lock::LockKind;
-    use crate::gate::thread::Hope;
+    use crate::gate::thread::{Hope, Way};
     use model::event::Range;
 
     const A: ThreadId = ThreadId(0);
@@ -419,7 +419,7 @@ mod tests {
         let mut model = model();
         let access = |rw| Ask::Access { range: at(300), rw, atomic: true };
         ask(&mut model, B, access(Rw::Read));
-        model.goes_in_circle(B, Hope::None);
+        model.goes_in_circle(B, Hope::None, Way::Changing);
         assert!(!model.enabled().contains(B));
         run(&mut model, C, access(Rw::Read));
         assert!(!model.enabled().contains(B));

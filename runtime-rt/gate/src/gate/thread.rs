@@ -106,6 +106,15 @@ pub(crate) struct Thread {
     pub(super) joined: bool,
 }
 
+/// How a thread goes round in a circle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Way {
+    /// It has made changes on the way, as who takes a lock and gives it back does.
+    Changing,
+    /// It has made none.
+    Idle,
+}
+
 /// What may end a thread's circle though nobody changes anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Hope {

@@ -15,6 +15,8 @@
 // case none: 22 22 22 22
 // case no-time: 22 22 22 22 0 22
 // case alarm: pass
+// note work-of-thread: clocks: a thread that looks at one
+// covers work-of-thread: what is seen
 // note alarm: the program handles signals
 #define _GNU_SOURCE
 #include <poll.h>

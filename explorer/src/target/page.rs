@@ -216,6 +216,8 @@ pub enum Note {
     QueuedSignals = 16,
     /// A library without hooks has threads meet over memory of its own.
     UnseenAtomics = 17,
+    /// A thread that looks at a clock until it is late enough went on only when nobody else could.
+    LateTime = 18,
 }
 
 /// All notes, with what they say to people.
@@ -226,6 +228,10 @@ pub const NOTES: &[(Note, &str)] = &[
     (Note::Cancels, "a thread asks to be cancelled at any instruction: it is only at the points where others are"),
     (Note::BoundedTimeouts, "timed waits: a thread times out at most once in a place between changes by other threads"),
     (Note::Luck, "random numbers: a thread that draws until one suits it goes on only when others change something or cannot go on"),
+    (
+        Note::LateTime,
+        "clocks: a thread that looks at one until it is late enough goes on only when others change something or cannot go on, so more may happen",
+    ),
     (Note::SignalDescriptors, "the program reads signals from a descriptor: those of its own threads do not come there"),
     (Note::QueuedSignals, "the program queues signals: of several of one kind one comes, and without its value"),
     (Note::SuddenEnd, "a thread ended the process in the middle of a step: what others do right before that is not explored"),
@@ -243,8 +249,8 @@ pub const NOTES: &[(Note, &str)] = &[
     (Note::RandomAddresses, "address randomization could not be switched off: executions may differ"),
 ];
 
-/// Notes of what threads do out of sight: with any of them, what is covered is not all that may happen.
-pub const OUT_OF_SIGHT: &[Note] = &[Note::EarlyThread, Note::RawThreads, Note::UnseenAtomics];
+/// Notes of what is out of sight, what threads do there or when time and luck suit them: with any of them, what is covered is not all that may happen.
+pub const OUT_OF_SIGHT: &[Note] = &[Note::EarlyThread, Note::RawThreads, Note::UnseenAtomics, Note::LateTime, Note::Luck];
 
 impl Note {
     /// Its bit.

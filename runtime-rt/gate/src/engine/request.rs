@@ -128,8 +128,11 @@ impl Engine {
     #[cold]
     fn goes_in_circle(&self, model: &mut Model, me: ThreadId, hope: Hope, way: Way) {
         model.goes_in_circle(me, hope, way);
-        if hope == Hope::Luck {
-            control::note(Note::Luck);
+        match hope {
+            Hope::Luck => control::note(Note::Luck),
+            // Nothing is lost where nobody else could go on.
+            Hope::Time if model.found_enabled().iter().any(|other| other != me) => control::note(Note::LateTime),
+            Hope::Time | Hope::None => {}
         }
     }
 }

@@ -80,9 +80,10 @@ fn setup(schedule: &Schedule, path: &Path) -> Result<Setup, Failure> {
     let steps = steps.ok_or_else(|| damaged(path, "a step names an object that is none of an access"))?;
     let strategy = Config { name: Name::DepthFirst, preemptions: Preemptions::Unlimited, executions: None, seed: 0 };
     let spurious = steps.iter().any(|step| step.kind == EventKind::WaitSpurious.code());
-    let races = schedule.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::DataRace);
-    // What follows the schedule's last step is bounded too.
-    let limit = steps.len() as u64 + 20_000;
+    let is = |kind| schedule.failure.as_ref().is_some_and(|failure| failure.kind == kind);
+    let races = is(FailureKind::DataRace);
+    // What follows the schedule's last step is bounded too; one that was cut goes no further.
+    let limit = steps.len() as u64 + if is(FailureKind::StepLimit) { 0 } else { 20_000 };
     Ok(Setup { steps: limit, races, spurious, sequel: Sequel::Nothing, replay: Some(steps), ..Setup::exploring(strategy) })
 }
 

@@ -193,3 +193,27 @@ int main(void) {
     assert!(said.out.contains("note: no schedule came to its end: the program never ends, or has too much to do"), "{}", said.out);
     assert!(!said.out.contains("cut at"), "{}", said.out);
 }
+
+#[test]
+fn a_schedule_that_was_cut_is_cut_there_again() {
+    let sandbox = Sandbox::new();
+    // It ends, soon after the cut.
+    let source = "#include <pthread.h>
+static _Atomic int n;
+static void *count(void *more) {
+  for (int i = 0; i < 100; i++) n++;
+  return more;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, NULL, count, NULL);
+  n++;
+  pthread_join(t, NULL);
+}
+";
+    sandbox.compile("main.c", source, &[]);
+    sandbox.atomfix(&["check", "./app", "--strategy", "random", "--max-schedules", "3", "--max-steps", "50"]);
+    let [schedule] = &sandbox.schedules()[..] else { panic!("one failure") };
+    let again = sandbox.atomfix(&["replay", schedule]);
+    assert!(again.out.ends_with("the same failure as recorded\n"), "{}{}", again.out, again.err);
+}

@@ -135,8 +135,13 @@ pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'
     Ok(Concluded { result, stored })
 }
 
-/// From which step of its schedule on the failure is certain, in words.
+/// From which step of its schedule on the failure is certain, in words, or that it never is.
 pub(crate) fn certain(found: &FoundFailure, sources: &Sources<'_>) -> Option<String> {
+    if found.comes_out {
+        let or_for_ever =
+            if found.kind == FailureKind::Livelock { ": it lasts as long as threads keep getting in each other's way" } else { "" };
+        return Some(format!("never certain: random ends of its whole schedule come out well{or_for_ever}"));
+    }
     let (critical, steps) = (usize::try_from(found.critical?).ok()?, found.minimized.as_ref()?);
     let Some(step) = critical.checked_sub(1).and_then(|at| steps.get(at)) else {
         return Some(format!("certain from the start: so did {ENDS} random schedules end"));

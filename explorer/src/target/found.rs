@@ -13,6 +13,7 @@
 //! t0 create - -
 //! end
 //! critical 0 1
+//! out 1
 //! count 0 12
 //! coverage all sequentially consistent schedules
 //! remark driver fork: the program forks
@@ -32,6 +33,7 @@
 //! A step is thread, kind, site, for accesses `#n`: the n-th access that its thread makes, whether others were
 //! scheduling points or not; and the memory that it touches, address (hexadecimal) and length.
 //! `interleaved FIRST REMOTE SECOND` names the sites of a pair that was to be kept, and of what came between.
+//! `out 1`: some random ends of the schedule of failure 1 do not fail, as those of who goes round and may still get out.
 //! `outcome HASH COUNT TEXT` is a way in which executions that did not fail ended, by what they printed. Text to the end of a line has `\` and line ends escaped.
 
 use alloc::string::{String, ToString};
@@ -87,6 +89,8 @@ pub struct FoundFailure {
     pub minimized: Option<Vec<TakenStep>>,
     /// After how many steps of that schedule it is certain, as far as random ends can tell.
     pub critical: Option<u64>,
+    /// Whether even after all of it random ends do not all fail.
+    pub comes_out: bool,
     /// How many executions ended so.
     pub count: u64,
     /// Which execution was the first to end so, from 1, of all that were begun.
@@ -276,6 +280,9 @@ impl Found {
             if let Some(critical) = failure.critical {
                 let _ = writeln!(text, "critical {index} {critical}");
             }
+            if failure.comes_out {
+                let _ = writeln!(text, "out {index}");
+            }
             let _ = writeln!(text, "count {index} {}", failure.count);
         }
         for range in &self.shared {
@@ -347,6 +354,7 @@ impl Found {
                     steps: Vec::new(),
                     minimized: None,
                     critical: None,
+                    comes_out: false,
                     count: 1,
                     first: 1,
                 });
@@ -364,6 +372,7 @@ impl Found {
                 let (index, steps) = value.split_once(' ')?;
                 self.failures.get_mut(index.parse::<usize>().ok()?)?.critical = Some(steps.parse().ok()?);
             }
+            "out" => self.failures.get_mut(value.parse::<usize>().ok()?)?.comes_out = true,
             "count" => {
                 let (index, count) = value.split_once(' ')?;
                 self.failures.get_mut(index.parse::<usize>().ok()?)?.count = count.parse().ok()?;
@@ -427,6 +436,7 @@ mod tests {
             steps: [step(0, 1), step(1, 2)].to_vec(),
             minimized: None,
             critical: None,
+            comes_out: false,
             count: 1,
             first: 7,
         }
@@ -437,9 +447,9 @@ mod tests {
         let mut text = failure_text(0, &failure());
         assert_eq!(Found::from_text(&text).failures, [failure()]);
         text.push_str(&minimized_text(0, &failure().steps[..1]));
-        text.push_str("critical 0 1\ncount 0 5\ncoverage up to 2 preemptions\nremark hm\ninterleaved s0000000000000001 s0000000000000002 s0000000000000003\nshared ff+2\nlimited yes\nclass ff once\nleft\nt1 - - 2 - -\nend\nleft\nend\nasked 2\nplan 0 t1 read 10+4 - -\nend\n");
+        text.push_str("critical 0 1\nout 0\ncount 0 5\ncoverage up to 2 preemptions\nremark hm\ninterleaved s0000000000000001 s0000000000000002 s0000000000000003\nshared ff+2\nlimited yes\nclass ff once\nleft\nt1 - - 2 - -\nend\nleft\nend\nasked 2\nplan 0 t1 read 10+4 - -\nend\n");
         let found = Found::from_text(&text);
-        assert_eq!((found.failures[0].count, found.failures[0].critical), (5, Some(1)));
+        assert_eq!((found.failures[0].count, found.failures[0].critical, found.failures[0].comes_out), (5, Some(1), true));
         assert_eq!(found.failures[0].minimized.as_deref(), Some(&failure().steps[..1]));
         assert_eq!(found.coverage, Some(Coverage::Preemptions(2)));
         assert_eq!(found.remarks, ["hm"]);

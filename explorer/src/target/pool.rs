@@ -126,7 +126,7 @@ fn simplify(program: &Program, campaign: &Campaign, limits: Limits, total: &mut 
         let explored = run_alone(program, &setup, limits)?;
         if let Some(again) = explored.found.failures.into_iter().find(|again| class(again) == class(failure)) {
             failure.minimized = again.minimized;
-            failure.critical = again.critical;
+            (failure.critical, failure.comes_out) = (again.critical, again.comes_out);
         }
     }
     Ok(())

@@ -321,20 +321,39 @@ fn simplify(engine: &Engine, setup: &Setup, driver: InUse, classes: &Classes) {
         if let Some((_, steps)) = taken.iter().find(|(traced, _)| *traced == minimized.steps) {
             control::report(&minimized_text(index, steps));
             let steps: Vec<Expected> = steps.iter().map(expected).collect();
-            if let Some(critical) = critical(steps.len(), |length| always_fails(engine, setup, driver, class, &steps[..length])) {
-                control::report(&alloc::format!("critical {index} {critical}\n"));
+            match critical(steps.len(), |length| always_fails(engine, setup, driver, class, &steps[..length])) {
+                Some(critical) => control::report(&alloc::format!("critical {index} {critical}\n")),
+                // Not even its whole schedule leads there for good, unless there was no time to find out.
+                None if control::get(Word::Stop) == 0 => control::report(&alloc::format!("out {index}\n")),
+                None => {}
             }
         }
     }
 }
 
-/// Whether random ends of a beginning all fail in this way.
+/// How many steps a random end may take that goes round, to find a way out.
+const WAY_OUT: u64 = 2_000;
+
+/// Whether random ends of a beginning all fail in this way. Going round is a failure as soon as a state comes again, so ends have time to leave
+/// the round then.
 fn always_fails(engine: &Engine, setup: &Setup, driver: InUse, class: &FoundFailure, beginning: &[Expected]) -> bool {
+    let goes_round = class.kind == FailureKind::Livelock;
+    let limit = if goes_round { setup.steps.min(beginning.len() as u64 + WAY_OUT) } else { setup.steps };
+    engine.rounds.ignore(goes_round);
+    let always = ends_all(engine, driver, limit, beginning, |failed| {
+        failed.same_class(class) || (goes_round && matches!(failed.kind, FailureKind::StepLimit | FailureKind::Livelock))
+    });
+    engine.rounds.ignore(false);
+    always
+}
+
+/// Whether random ends of a beginning all come out as asked for.
+fn ends_all(engine: &Engine, driver: InUse, limit: u64, beginning: &[Expected], fails: impl Fn(&Failed) -> bool) -> bool {
     let mut ends = Box::new(Prefix::new(beginning.to_vec(), ENDS, 1));
     while control::get(Word::Stop) == 0 && ends.begin() {
         control::add(Word::Executions, 1);
-        match driver::execute(engine, driver, &mut *ends, setup.steps) {
-            Ended::Failed(failed) if failed.same_class(class) => {}
+        match driver::execute(engine, driver, &mut *ends, limit) {
+            Ended::Failed(failed) if fails(&failed) => {}
             _ => return false,
         }
     }

@@ -116,6 +116,7 @@ impl Classes {
                 steps: steps(),
                 minimized: None,
                 critical: None,
+                comes_out: false,
                 count: 1,
                 first,
             };

@@ -91,6 +91,8 @@ pub(crate) struct Rounds {
     looks: Cell<u64>,
     /// By state: after how many steps it was first met.
     met: RefCell<BTreeMap<u64, u64>>,
+    /// Whether executions that go round go on all the same.
+    ignored: Cell<bool>,
     /// By thread: the number of the last step, from 1, that it took, and of the last that it could have taken.
     last: RefCell<[Last; MAX_THREADS]>,
 }
@@ -122,6 +124,7 @@ impl Default for Rounds {
             memory: Cell::default(),
             looks: Cell::default(),
             met: RefCell::default(),
+            ignored: Cell::default(),
             last: RefCell::new([Last::default(); MAX_THREADS]),
         }
     }
@@ -137,6 +140,11 @@ impl Rounds {
         self.memory.set(0);
         self.met.borrow_mut().clear();
         self.noted.borrow_mut().forget();
+    }
+
+    /// From the next execution on: whether those that go round go on all the same.
+    pub(crate) fn ignore(&self, ignored: bool) {
+        self.ignored.set(ignored);
     }
 
     /// Whether states are looked at.
@@ -258,6 +266,9 @@ impl Rounds {
 
     /// Whether the execution has gone round: after how many steps it first was in this state, and who went on since. `state` hashes it.
     pub(crate) fn come_round(&self, state: impl FnOnce(&mut Digest)) -> Option<(u64, ThreadSet)> {
+        if self.ignored.get() {
+            return None;
+        }
         let mut digest = Digest::default();
         (self.memory.get(), self.looks.get()).hash(&mut digest);
         state(&mut digest);

@@ -20,7 +20,8 @@ test: setup
 	cargo fmt --all --check
 	cargo clippy --profile verify --workspace --all-targets -- -D warnings
 	cargo test --profile verify --workspace
-	cargo test --profile verify -p atomfix-rt-lock --features loom --test protocol
+	cargo test --release -p atomfix-rt-lock --features loom --test protocol
+	cargo build --profile verify -p atomfix -p atomfix-benchmarks
 	"$(VERIFY)/atomfix-bench" kernels --short
 	"$(VERIFY)/atomfix-bench" campaign --short
 	"$(VERIFY)/atomfix-bench" random-programs --count 100 --compiled 3

@@ -4,6 +4,7 @@
 // case forget: 0 | 1
 // case replace: 0 | 1
 // case move: pass | signal SIGSEGV
+// case nothing: pass
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@ static const char *is;
 static void *change(void *unused) {
   if (!strcmp(is, "unmap")) munmap(page, 4096);
   if (!strcmp(is, "protect")) mprotect(page, 4096, PROT_NONE);
+  if (!strcmp(is, "nothing")) munmap(page, 0);
   if (!strcmp(is, "forget")) madvise(page, 4096, MADV_DONTNEED);
   if (!strcmp(is, "replace")) mmap(page, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   if (!strcmp(is, "move")) mremap(page, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, page + 4096);

@@ -236,7 +236,8 @@ fn pages(number: libc::c_long, arguments: &[usize; 6]) -> Option<Range> {
         libc::SYS_mmap if replaces(arguments[3]) => {}
         _ => return None,
     }
-    Some(Range { address: arguments[0] as u64, length: u32::try_from(arguments[1]).unwrap_or(u32::MAX) })
+    let length = u32::try_from(arguments[1]).unwrap_or(u32::MAX);
+    (length > 0).then_some(Range { address: arguments[0] as u64, length })
 }
 
 /// Whether a descriptor gives random numbers, which are the same in every execution.

@@ -68,7 +68,7 @@ fn least_passing(runs: u32) -> u32 {
 /// A lock keeps what passing runs never did, so a program that is profiled too little may lose what it did seldom. It is profiled again then, so
 /// often at most; so it is if no run passed, as recording changes the pace of the threads, and if there is nothing that locks could keep, as
 /// whoever is told so would do.
-const PROFILE_ROUNDS: u64 = 15;
+const PROFILE_ROUNDS: u64 = 400;
 
 /// Takes a kernel through the chain in `folder`, which must be empty.
 pub fn examine(atomfix: &Path, kernel: &Kernel, folder: &Path, settings: &Settings) -> Result<Examined> {

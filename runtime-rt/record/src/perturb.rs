@@ -41,11 +41,11 @@ impl Perturbation {
     pub(crate) fn new(seed: u64) -> Self {
         let mut new = Self {
             state: crate::table::mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15)) | 1,
-            accesses: Interval { left: 0, mean: 3, longest: 1 << 18 },
+            accesses: Interval { left: 0, mean: 2, longest: 1 << 18 },
             synchronizations: Interval { left: 0, mean: 2, longest: 1 << 8 },
-            creations: Interval { left: 0, mean: 1, longest: 1 << 8 },
+            creations: Interval { left: 0, mean: 2, longest: 1 << 8 },
         };
-        new.accesses.left = new.below(6);
+        new.accesses.left = new.below(3);
         new.synchronizations.left = new.below(3);
         new.creations.left = new.below(2);
         new
@@ -82,15 +82,15 @@ impl Perturbation {
         self.due(|all| &mut all.synchronizations)
     }
 
-    /// After a thread was created, which takes some 100 µs to come to its first access: time of any magnitude, from nothing to what lets
-    /// it do all of a short task first.
+    /// After a thread was created, which takes 0.1 to 3 ms to come to its first access, as memory is at hand or not: now and then time of any
+    /// magnitude, from nothing to what lets it do all of a short task first.
     pub(crate) fn at_creation(&mut self) -> Option<Delay> {
         if self.creations.left > 0 {
             self.creations.left -= 1;
             return self.at_synchronization();
         }
         self.due(|all| &mut all.creations)?;
-        let magnitude = 8_000 << self.below(7);
+        let magnitude = 8_000 << self.below(10);
         Some(Delay::Nanoseconds(magnitude + self.below(magnitude)))
     }
 
@@ -105,8 +105,8 @@ impl Perturbation {
         let mean = interval.mean;
         of(self).left = self.below(2 * mean);
         Some(match self.below(16) {
-            0..8 => Delay::Yield,
-            8..15 => Delay::Nanoseconds(1_000 + self.below(60_000)),
+            0..6 => Delay::Yield,
+            6..11 => Delay::Nanoseconds(1_000 + self.below(60_000)),
             _ => Delay::Nanoseconds(100_000 + self.below(900_000)),
         })
     }

@@ -20,6 +20,7 @@ use crate::captured::captured;
 use crate::exit::Failure;
 use crate::input;
 use crate::project::{self, Project};
+use crate::recorded::own_version;
 use crate::runtime::Runtime;
 use crate::variant::{self, Variant};
 
@@ -86,9 +87,7 @@ impl Subject {
     /// Builds it with the gate, unless that was done before.
     pub(crate) fn gated(&self, build: Build) -> Result<Gated, Failure> {
         let identity = self.identity(build);
-        let own = std::env::current_exe().ok().and_then(|path| std::fs::metadata(path).ok());
-        let version = own.map(|own| format!("{:?} {}", own.modified().ok(), own.len())).unwrap_or_default();
-        let made_from = format!("{identity} {} {version}", Runtime::Gate.hash());
+        let made_from = format!("{identity} {} {}", Runtime::Gate.hash(), own_version());
         let path = self.project.subfolder("build")?.join(format!("gate-{:016x}", fnv1a(made_from.as_bytes())));
         let listing = path.with_extension("unseen");
         if !path.is_file() || !listing.is_file() {

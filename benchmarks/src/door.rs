@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use capture::{Capture, Hardened, Relink, relink};
 use model::plan::Plan;
 use model::program::Program;
-use passes::capture::{Capture, Hardened, Relink, relink};
 use passes::{Transform, transform};
 
 /// A program that was built with `atomfix cc`, taken apart.
@@ -24,7 +24,7 @@ pub struct Door {
 impl Door {
     /// Opens a program. `archive` defines the locks.
     pub fn open(original: &Path, archive: &Path) -> Result<Self> {
-        let capture = passes::capture::open(original).with_context(|| original.display().to_string())?;
+        let capture = capture::open(original).with_context(|| original.display().to_string())?;
         let modules = capture.units.iter().map(|unit| passes::extract::extract(&unit.bitcode)).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { original: std::fs::canonicalize(original)?, capture, archive: archive.to_owned(), program: Program::link(modules) })
     }

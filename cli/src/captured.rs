@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use passes::capture::{self, Capture};
+use capture::Capture;
 
 use crate::exit::Failure;
 use crate::input::NAME_ANOTHER;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use passes::PassError;
-use passes::capture::CaptureError;
+use capture::CaptureError;
+use model::pass::PassError;
 
 /// How `atomfix` ends. `cc` and `c++` are the exception: they return the compiler's own status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,8 @@ impl From<PassError> for Failure {
         let next = match exit {
             Exit::Usage => "undo the edit of the plan, or write it anew with `atomfix infer`",
             Exit::Toolchain => "`atomfix doctor` checks the toolchain",
-            _ => "please report this with the command line",
+            // `main` says what to do about a bug.
+            _ => "",
         };
         Self { exit, what: error.to_string(), next: next.to_owned() }
     }

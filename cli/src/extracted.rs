@@ -6,10 +6,10 @@
 use std::fs;
 use std::path::Path;
 
+use capture::Capture;
 use model::ids::fnv1a;
 use model::program::Program;
 use model::wire::{self, PROGRAM};
-use passes::capture::Capture;
 
 use crate::commands::infer::extract;
 use crate::exit::Failure;

@@ -7,14 +7,14 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use capture::Capture;
 use explorer::target::process::Program as Process;
 use model::ids::{fnv1a, fnv1a_from};
+use model::pass::Hooks;
 use model::plan::Plan;
 use model::program::{Gap, Uncovered};
 use model::report::Build;
 use model::wire;
-use passes::Hooks;
-use passes::capture::Capture;
 
 use crate::captured::captured;
 use crate::exit::Failure;

@@ -21,6 +21,7 @@ mod project;
 mod recorded;
 mod runtime;
 mod sources;
+mod units;
 mod variant;
 mod wording;
 

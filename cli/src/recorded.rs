@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use capture::Capture;
 use model::ids::fnv1a;
-use passes::Hooks;
-use passes::capture::Capture;
+use model::pass::Hooks;
 
 use crate::exit::Failure;
 use crate::project::Project;
 use crate::runtime::Runtime;
+use crate::units;
 use crate::variant::{self, Variant};
 
 /// Whether the build was there already.
@@ -38,8 +39,12 @@ fn made_from(capture: &Capture) -> String {
 
 /// What tells this build of atomfix from others.
 pub(crate) fn own_version() -> String {
-    let own = std::env::current_exe().ok().and_then(|path| std::fs::metadata(path).ok());
-    own.map(|own| format!("{:?} {}", own.modified().ok(), own.len())).unwrap_or_default()
+    let version = |path: PathBuf| {
+        let file = std::fs::metadata(path).ok()?;
+        Some(format!("{:?} {}", file.modified().ok(), file.len()))
+    };
+    let both = [std::env::current_exe().ok(), Some(units::passes())];
+    both.into_iter().flatten().filter_map(version).collect::<Vec<_>>().join(" ")
 }
 
 /// A folder for recordings in the project's, removed at the end; what killed commands left there is removed first.

@@ -3,15 +3,15 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
+use capture::Capture;
 use explorer::timeline::Words;
 use model::event::KindCode;
 use model::external;
 use model::ids::SiteKey;
 use model::pair::Rw;
 use model::program::{Call, Callee, Node, NodeKind, Place, Program};
-use passes::capture::Capture;
-use rayon::prelude::*;
 
+use crate::units;
 use crate::wording::readable;
 
 /// What the source says of a program's sites.
@@ -80,8 +80,11 @@ impl Words for Sources<'_> {
 }
 
 fn sites(capture: &Capture) -> BTreeMap<SiteKey, Site> {
-    let modules = capture.units.par_iter().filter_map(|unit| passes::extract::extract(&unit.bitcode).ok()).collect::<Vec<_>>();
-    let program = Program::link(modules);
+    let modules = units::extract(capture).unwrap_or_else(|failure| {
+        eprintln!("atomfix: places are shown by their keys: {failure}");
+        Vec::new()
+    });
+    let program = Program::link(modules.into_iter().flatten().collect());
     let mut sites = BTreeMap::new();
     for node in program.functions.iter().flat_map(|function| &function.nodes) {
         if let Some(site) = node.site {

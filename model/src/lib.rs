@@ -3,7 +3,7 @@
 //! A program is captured and *extracted* (`ids`, `site`, `external`, `pointer`, `program`), its passing runs are *profiled*
 //! (`pair`, `correlation`, `recording`, `profile`), inference makes a *plan* with a *certificate* (`plan`, `certificate`), injection applies it, and
 //! exploration reports on it (`event`, `schedule`, `report`). `cause` says why a lock was lost. `abi` names the runtime hooks that the passes call and the
-//! archives define; `wire` is the one way in which any file of ours is framed, checked and written.
+//! archives define, `pass` what is asked of these; `wire` is the one way in which any file of ours is framed, checked and written.
 //!
 //! Without the `std` feature the crate is `no_std` + `alloc`, so that the runtime archives can speak it too.
 //! It holds no analysis: types, their text and binary forms, and the laws they obey.
@@ -34,4 +34,6 @@ pub mod schedule;
 
 pub mod abi;
 pub mod cause;
+#[cfg(feature = "std")]
+pub mod pass;
 pub mod wire;

@@ -8,25 +8,14 @@ use std::collections::BTreeMap;
 
 use model::plan::Plan;
 
-use crate::extract::{self, Body, Calls, Skip};
+use crate::extract::{self, Body, Calls};
 use crate::inject::{Glances, PlannedBody, operations_of};
 use crate::instrument::{
     Bare, Declared, WaysOut, add_frame, cover_ways_out, enter, inline_hooks, instrument_nodes, look_once, private_addresses,
     quiet_functions,
 };
 use crate::llvm::{Builder, Instruction, Module, with_module};
-use crate::{PassError, inject};
-
-/// Which hooks to add.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hooks {
-    /// Those of `runtime-rt/record`.
-    Record,
-    /// The same, with the short way through each in its place: to be compiled with `runtime-rt/record` only.
-    RecordInline,
-    /// Those of `runtime-rt/gate`.
-    Gate,
-}
+use crate::{Hooks, PassError, Skip, Transformed, inject};
 
 /// What to do to a module.
 #[derive(Clone, Copy, Debug)]
@@ -35,21 +24,6 @@ pub struct Transform<'a> {
     pub plan: Option<&'a Plan>,
     /// Hooks to add.
     pub hooks: Option<Hooks>,
-}
-
-/// A transformed module.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Transformed {
-    /// The bitcode.
-    pub bitcode: Vec<u8>,
-    /// Sites in functions that were not left alone.
-    pub sites: u64,
-    /// Instructions that are no sites, by reason.
-    pub skipped: BTreeMap<Skip, u64>,
-    /// Functions into which nothing was inserted, or not all that belongs there, and why.
-    pub refused: Vec<(String, String)>,
-    /// Operations of the plan that were inserted.
-    pub operations: u64,
 }
 
 /// Transforms a module.

@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use capture::CaptureError;
 use model::ids::fnv1a;
 use passes::PassError;
-use passes::capture::CaptureError;
 
 use crate::door::Door;
 use crate::table::Table;

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use capture::{Relink, relink};
 use passes::Transform;
-use passes::capture::{Relink, relink};
 
 use crate::child::Child;
 
@@ -24,7 +24,7 @@ pub fn build(program: &Path, out: &Path) -> Result<()> {
     let mut plan = program.as_os_str().to_owned();
     plan.push(".atomfix/plan.toml");
     let plan: model::plan::Plan = toml::from_str(&fs::read_to_string(&plan).with_context(|| plan.display().to_string())?)?;
-    let capture = passes::capture::open(program)?;
+    let capture = capture::open(program)?;
     let transform = Transform { plan: Some(&plan), hooks: None };
     let mut bitcode = Vec::new();
     for unit in &capture.units {

@@ -1,12 +1,12 @@
 //! `atomfix cc` and `atomfix c++`: clang, and what atomfix needs in its objects.
 //!
-//! Clang calls this program once more, by the name of a linker (`passes::capture::linker`).
+//! Clang calls this program once more, by the name of a linker (`capture::linker`).
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitCode, ExitStatus};
 
-use passes::capture::{self, Language};
+use capture::Language;
 
 use crate::exit::Failure;
 

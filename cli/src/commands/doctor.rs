@@ -7,9 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use passes::capture::toolchain::{self, Tool};
+use capture::toolchain::{self, Tool};
 
 use crate::exit::{Exit, Failure};
+use crate::units;
 
 /// The command line of `doctor`.
 #[derive(clap::Args)]
@@ -36,6 +37,7 @@ const CXX_PROGRAM: (&str, &str, &str) = ("program.cpp", "#include <mutex>\nint m
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut findings: Vec<(String, Finding)> =
         TOOLS.iter().map(|&tool| (format!("{}-{}", tool.name(), toolchain::VERSION), version(tool))).collect();
+    findings.push((units::PASSES.to_owned(), has_passes()));
     findings.push(("C programs".to_owned(), makes_programs(Tool::Clang, C_PROGRAM)));
     findings.push(("C++ programs".to_owned(), makes_programs(Tool::ClangCxx, CXX_PROGRAM)));
     findings.push(("make".to_owned(), runs("make", "make")));
@@ -76,7 +78,7 @@ fn install(packages: &str) -> String {
 
 /// What a program's link record says of it.
 fn about(program: &Path) -> Result<Finding, Failure> {
-    let capture = passes::capture::open(program).map_err(Failure::from)?;
+    let capture = capture::open(program).map_err(Failure::from)?;
     let Some(hardened) = &capture.record.hardened else {
         return Ok(Finding::Good(format!("built by atomfix, {} units, not hardened", capture.units.len())));
     };
@@ -102,6 +104,17 @@ fn version(tool: Tool) -> Finding {
         Some(found) if found.split('.').next() == Some(&wanted.to_string()) => Finding::Good(format!("{found} ({})", path.display())),
         Some(found) => bad(format!("{} is version {found}, not {wanted}", path.display())),
         None => bad(format!("{} does not tell its version", path.display())),
+    }
+}
+
+/// Whether the part of atomfix that has LLVM is where it is looked for, and starts.
+fn has_passes() -> Finding {
+    let path = units::passes();
+    let bad = |why: String| Finding::Bad { why: format!("{}: {why}", path.display()), mend: "make install".to_owned() };
+    match Command::new(&path).arg("--version").output() {
+        Ok(output) if output.status.success() => Finding::Good(path.display().to_string()),
+        Ok(output) => bad(String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("does not work").to_owned()),
+        Err(error) => bad(format!("cannot start: {error}")),
     }
 }
 

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use capture::{Capture, Hardened};
 use model::certificate::Certificate;
 use model::plan::Plan;
-use passes::capture::{Capture, Hardened};
 
 use super::infer;
 use crate::captured::{captured, refuse_to_overwrite};

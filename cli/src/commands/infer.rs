@@ -5,14 +5,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use capture::Capture;
 use inference::{Budget, Config, Inferred, Optimization, Optimizations};
 use model::ids::SiteKey;
 use model::pair::Atomicity;
 use model::plan::{Lock, Plan, Refused};
 use model::program::{Call, Callee, Node, NodeKind, Program};
 use model::site::Position;
-use passes::capture::Capture;
-use rayon::prelude::*;
 
 use crate::captured::captured;
 use crate::certificate;
@@ -20,6 +19,7 @@ use crate::correlation;
 use crate::exit::{Exit, Failure};
 use crate::extracted::extracted;
 use crate::project::Project;
+use crate::units;
 use crate::wording::{counted, pasted, readable};
 
 /// What an accepted plan may claim.
@@ -178,12 +178,7 @@ fn callees(node: &Node) -> Vec<&str> {
 
 /// The program's functions and accesses, from the bitcode of all its units.
 pub(crate) fn extract(capture: &Capture) -> Result<Program, Failure> {
-    let modules = capture
-        .units
-        .par_iter()
-        .map(|unit| passes::extract::extract(&unit.bitcode))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(Failure::from)?;
+    let modules = units::extract(capture)?.into_iter().collect::<Result<Vec<_>, _>>()?;
     let mut program = Program::link(modules);
     program.uncovered.extend(capture.uncovered.iter().cloned());
     Ok(program)

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use capture::Capture;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use inference::correlate::{Candidates, Subject};
@@ -17,7 +18,6 @@ use model::abi::ENV_RECORD;
 use model::ids::SiteKey;
 use model::profile::Profile;
 use model::program::{NodeKind, Program};
-use passes::capture::Capture;
 use profiler::ProfileError;
 use profiler::collect::{self, Collected};
 use profiler::perturb::{Seed, Watching, record_setting};

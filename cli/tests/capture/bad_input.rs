@@ -1,9 +1,11 @@
 //! Programs that cannot be opened or linked anew: one clear error, the right exit code, nothing half-written.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use capture::{CaptureError, open, relink};
 
 use crate::sandbox::{Ran, Sandbox, unchanged};
-use passes::capture::{CaptureError, open, relink};
 
 const FILES: &[(&str, &str)] = &[
     ("main.c", "#include <stdio.h>\nint one(void);\nint main(void) { printf(\"%d\\n\", one()); return 0; }\n"),
@@ -133,6 +135,21 @@ fn a_missing_compiler_is_a_toolchain_error_with_the_way_to_mend_it() {
         check(&sandbox.finish(&mut command), TOOLCHAIN, &[tool, "/nonexistent", "atomfix doctor"]);
     }
     assert!(!sandbox.path("new").exists());
+}
+
+#[test]
+fn passes_that_are_missing_or_do_not_work_are_named_with_what_to_do() {
+    let sandbox = built();
+    fs::copy(env!("CARGO_BIN_EXE_atomfix"), sandbox.path("atomfix")).expect("a copy");
+    let infer = || sandbox.run("./atomfix", &["profile", "app", "--runs", "1"]);
+    check(&infer(), TOOLCHAIN, &["$ROOT/work/atomfix-passes: cannot start", "in its own folder", "make install"]);
+    // Compiling needs none.
+    sandbox.run("./atomfix", &["cc", "-c", "main.c", "-o", "again.o"]).good();
+    for (script, code, part) in [("kill -9 $$", 70, "signal: 9"), ("echo what", TOOLCHAIN, "of another build")] {
+        sandbox.write("atomfix-passes", &format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(sandbox.path("atomfix-passes"), fs::Permissions::from_mode(0o755)).expect("permissions");
+        check(&infer(), code, &["$ROOT/work/atomfix-passes: ", part]);
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::sandbox::{Sandbox, unchanged};
-use passes::capture::{CaptureError, Hardened, open, relink};
+use capture::{CaptureError, Hardened, open, relink};
 
 const FILES: &[(&str, &str)] = &[
     (
@@ -235,7 +235,7 @@ fn a_hardened_program_remembers_its_original() {
         plan: "schema = 1\n".to_owned(),
         certificate: Some("0123".to_owned()),
     };
-    let order = passes::capture::Relink { hardened: Some(hardened.clone()), ..unchanged(&capture, &sandbox.path("app.hard")) };
+    let order = capture::Relink { hardened: Some(hardened.clone()), ..unchanged(&capture, &sandbox.path("app.hard")) };
     relink(&capture, &order).expect("linked");
     let again = sandbox.open("app.hard");
     assert_eq!(again.record.hardened, Some(hardened));
@@ -254,7 +254,7 @@ fn what_is_added_to_a_link_comes_before_the_users_libraries() {
         .good();
     sandbox.cc("main.o one.o assembled.o -L. -llate -o app").good();
     let capture = sandbox.open("app");
-    let order = passes::capture::Relink {
+    let order = capture::Relink {
         archives: vec![sandbox.path("runtime.a")],
         extra_bitcode: vec![("extra".to_owned(), fs::read(sandbox.path("extra.bc")).expect("bitcode"))],
         link_args: vec!["-Wl,--defsym=__atomfix_given=7".to_owned()],

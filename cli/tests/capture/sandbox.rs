@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use passes::capture::{Capture, Relink, open, relink};
+use capture::{Capture, Relink, open, relink};
 use tempfile::TempDir;
 
 /// Seconds that one command may take.

@@ -32,7 +32,7 @@ impl Case {
         command.arg("60").arg(env!("CARGO_BIN_EXE_atomfix")).args([driver, "-g", "-w", file, "-o", "app", "-pthread"]);
         let output = command.current_dir(folder.path()).output().expect("timeout is installed");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let capture = passes::capture::open(&folder.path().join("app")).expect("a program of ours");
+        let capture = capture::open(&folder.path().join("app")).expect("a program of ours");
         let modules = capture.units.iter().map(|unit| passes::extract::extract(&unit.bitcode).expect("extracts"));
         Self { program: Program::link(modules.collect()) }
     }

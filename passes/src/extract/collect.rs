@@ -12,10 +12,10 @@ use model::pair::Rw;
 
 use super::key::Hasher;
 use super::prepare::{Refusal, prepare};
-use super::privacy::{Privacy, Skip};
+use super::privacy::Privacy;
 use super::vector::{self, Lanes};
-use crate::PassError;
 use crate::llvm::{Block, Function, Instruction, Module, Opcode, Value};
+use crate::{PassError, Skip};
 
 /// A defined function with its nodes.
 pub(crate) struct Body<'m> {

@@ -22,6 +22,5 @@ mod vector;
 pub(crate) use collect::{Act, Body, CallPoint, Length, RangePoint, Target, Touch, bodies, resolve};
 pub(crate) use place::Places;
 pub(crate) use prepare::Calls;
-pub use privacy::Skip;
 pub use program::extract;
 pub(crate) use vector::Lanes;

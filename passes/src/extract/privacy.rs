@@ -6,26 +6,8 @@
 
 use std::collections::HashMap;
 
+use crate::Skip;
 use crate::llvm::{Function, Instruction, Module, Opcode, Value, ValueKind};
-
-/// Why an instruction that touches memory or calls is no site.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Skip {
-    /// A local whose address stays in the function.
-    Stack,
-    /// A thread-local variable whose address its thread keeps to itself.
-    ThreadLocal,
-    /// Memory that never changes.
-    Constant,
-    /// A slot of a virtual table.
-    VirtualTable,
-    /// Relative to a segment register, or of a size that is not known.
-    Unaddressable,
-    /// An intrinsic that is none of the memory ones.
-    Intrinsic,
-    /// A vector or target intrinsic that touches memory, of which no lanes are known.
-    VectorMemory,
-}
 
 /// Remembers what was found out about objects.
 pub(crate) struct Privacy<'m> {

@@ -3,7 +3,7 @@
 //!
 //! Not handled: gathering, scattering, compressing and expanding. Functions that do these are named.
 
-use super::privacy::Skip;
+use crate::Skip;
 use crate::llvm::{Instruction, Module, Value};
 use model::pair::Rw;
 

@@ -19,7 +19,8 @@ use inkwell::llvm_sys::prelude::LLVMModuleRef;
 use model::plan::{PLAN_SCHEMA, Plan};
 
 use super::Module;
-use crate::transform::{Hooks, Transform, transform_module};
+use crate::Hooks;
+use crate::transform::{Transform, transform_module};
 
 /// `llvm::PassPluginLibraryInfo` of API version 2.
 #[repr(C)]

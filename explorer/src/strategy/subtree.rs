@@ -26,7 +26,7 @@ use core::fmt::Write;
 
 use model::ids::ThreadId;
 
-use super::dpor::Forest;
+use super::dpor::{Forest, Read, Written};
 use super::path::Picked;
 use super::replay::What;
 use crate::threads::{MAX_THREADS, ThreadSet};
@@ -96,6 +96,7 @@ impl Subtree {
 
     /// Appends the text form.
     pub fn write(&self, text: &mut String) {
+        let mut written = Written::default();
         for step in &self.steps {
             // Writing to a string cannot fail.
             let _ = write!(text, "{} ", step.thread);
@@ -113,7 +114,7 @@ impl Subtree {
                     let _ = writeln!(text, "{word} {}", set_text(set));
                 }
             }
-            step.planned.write(text, "plan");
+            step.planned.write(text, "plan", &mut written);
         }
         if (self.closed, self.floor) != (0, 0) {
             let _ = writeln!(text, "closed {} {}", self.closed, self.floor);
@@ -122,27 +123,28 @@ impl Subtree {
             let options = self.options.iter().map(|option| alloc::format!("{option}")).collect::<Vec<_>>();
             let _ = writeln!(text, "options {}", options.join(","));
         }
-        self.guide.write(text, "guide");
+        self.guide.write(text, "guide", &mut written);
     }
 
     /// Reads the text form, up to a line that says `end` or the end of the text; `None` when it is not one.
     #[must_use]
     pub fn read<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Option<Self> {
         let mut subtree = Self::default();
+        let mut read = Read::default();
         for line in lines.take_while(|line| *line != "end") {
             let (word, rest) = line.split_once(' ')?;
             let steps = &mut subtree.steps;
             match word {
                 "narrow" => steps.last_mut()?.narrow = read_set(rest)?,
                 "alone" => steps.last_mut()?.alone = read_set(rest)?,
-                "plan" => steps.last_mut()?.planned.read_line(rest)?,
+                "plan" => steps.last_mut()?.planned.read_line(rest, &mut read)?,
                 "closed" => {
                     let (closed, floor) = rest.split_once(' ')?;
                     let within = |text: &str| text.parse().ok().filter(|&steps: &usize| steps <= subtree.steps.len());
                     (subtree.closed, subtree.floor) = (within(closed)?, within(floor)?);
                 }
                 "options" => subtree.options = list(rest).map(|option| option.parse().ok()).collect::<Option<_>>()?,
-                "guide" => subtree.guide.read_line(rest)?,
+                "guide" => subtree.guide.read_line(rest, &mut read)?,
                 _ => steps.push(Repeat::read(line)?),
             }
         }

@@ -1,6 +1,7 @@
 //! Planned steps by themselves, to be handed from one part of a search to another.
 //!
-//! A forest is a list in preorder, each step with its depth: sequences are as long as executions, so nothing here recurs.
+//! A forest is a list in preorder, each step with its depth: sequences are as long as executions, so nothing here recurs. One step of an
+//! execution may be planned in thousands of sequences, so what is known of it is kept once, and is read and written once for a text.
 //!
 //! As text, one step a line: depth, thread, what it is about to do, to which memory, options taken in it, injected locks that it gives up on
 //! its way. `-` stands for nothing; a step without an event is planned alone, whatever it is.
@@ -14,7 +15,9 @@
 //! Not kept: objects and sites of events, which no search looks at.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::format;
+use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
@@ -25,11 +28,9 @@ use model::pair::{Mode, Rw};
 
 use crate::target::found::{range_text, read_range};
 
-/// A planned step.
+/// What is known of a step that is planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::strategy) struct Planned {
-    /// How many steps are planned before it.
-    pub(super) depth: u32,
+pub(in crate::strategy) struct PlannedStep {
     pub(super) thread: ThreadId,
     /// What it was about to do where it was seen; `None` when it is planned alone, whatever that is.
     pub(super) event: Option<Event>,
@@ -38,6 +39,36 @@ pub(in crate::strategy) struct Planned {
     /// The injected locks that it gave up on its way there.
     pub(super) released: Box<[u64]>,
 }
+
+impl PlannedStep {
+    /// A thread's step, whatever it is.
+    pub(super) fn alone(thread: ThreadId) -> Self {
+        Self { thread, event: None, picks: Box::default(), released: Box::default() }
+    }
+}
+
+/// A planned step in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::strategy) struct Planned {
+    /// How many steps are planned before it.
+    pub(super) depth: u32,
+    pub(super) step: Rc<PlannedStep>,
+}
+
+impl Planned {
+    /// The same step in another place.
+    pub(super) fn at(&self, depth: u32) -> Self {
+        Self { depth, step: Rc::clone(&self.step) }
+    }
+}
+
+/// What was written of each step.
+#[derive(Debug, Default)]
+pub(in crate::strategy) struct Written(BTreeMap<*const PlannedStep, String>);
+
+/// What was read of each text.
+#[derive(Debug, Default)]
+pub(in crate::strategy) struct Read<'a>(BTreeMap<&'a str, Rc<PlannedStep>>);
 
 /// Planned steps, in preorder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,39 +99,50 @@ impl Forest {
 
     /// What is planned after the first step of a tree.
     pub(super) fn after(tree: &[Planned]) -> Self {
-        Self(tree.iter().skip(1).map(|step| Planned { depth: step.depth.saturating_sub(1), ..step.clone() }).collect())
+        Self(tree.iter().skip(1).map(|planned| planned.at(planned.depth.saturating_sub(1))).collect())
     }
 
     /// Appends the text form, each line with a word before it.
-    pub(in crate::strategy) fn write(&self, text: &mut String, word: &str) {
-        for Planned { depth, thread, event, picks, released } in &self.0 {
-            let kind = event.map_or_else(|| "-".to_string(), |event| kind_text(event.kind));
-            let range = event.and_then(|event| event.range).map_or_else(|| "-".to_string(), range_text);
+    pub(in crate::strategy) fn write(&self, text: &mut String, word: &str, written: &mut Written) {
+        for Planned { depth, step } in &self.0 {
+            let step = written.0.entry(Rc::as_ptr(step)).or_insert_with(|| step.text());
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{word} {depth} {thread} {kind} {range} {} {}", numbers(picks), numbers(released));
+            let _ = writeln!(text, "{word} {depth} {step}");
         }
     }
 
     /// Reads a line, which has lost its first word; `None` when it is not one.
-    pub(in crate::strategy) fn read_line(&mut self, line: &str) -> Option<()> {
-        let words: Vec<&str> = line.split(' ').collect();
-        let [depth, thread, kind, range, picks, released] = words[..] else { return None };
+    pub(in crate::strategy) fn read_line<'a>(&mut self, line: &'a str, read: &mut Read<'a>) -> Option<()> {
+        let (depth, text) = line.split_once(' ')?;
         let depth: u32 = depth.parse().ok()?;
         // The first step has none before it, any other at most one more than the one before it.
         let most = self.0.last().map_or(0, |last| last.depth + 1);
+        let step = match read.0.get(text) {
+            Some(step) => Rc::clone(step),
+            None => Rc::clone(read.0.entry(text).or_insert(Rc::new(PlannedStep::read(text)?))),
+        };
+        self.0.push(Planned { depth: Some(depth).filter(|&depth| depth <= most)?, step });
+        Some(())
+    }
+}
+
+impl PlannedStep {
+    fn text(&self) -> String {
+        let Self { thread, event, picks, released } = self;
+        let kind = event.map_or_else(|| "-".to_string(), |event| kind_text(event.kind));
+        let range = event.and_then(|event| event.range).map_or_else(|| "-".to_string(), range_text);
+        format!("{thread} {kind} {range} {} {}", numbers(picks), numbers(released))
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.split(' ').collect();
+        let [thread, kind, range, picks, released] = words[..] else { return None };
         let range = if range == "-" { None } else { Some(read_range(range)?) };
         let event = match kind {
             "-" => None,
             kind => Some(Event { kind: read_kind(kind)?, range, object: None, site: None }),
         };
-        self.0.push(Planned {
-            depth: Some(depth).filter(|&depth| depth <= most)?,
-            thread: read_thread(thread)?,
-            event,
-            picks: read_numbers(picks)?,
-            released: read_numbers(released)?,
-        });
-        Some(())
+        Some(Self { thread: read_thread(thread)?, event, picks: read_numbers(picks)?, released: read_numbers(released)? })
     }
 }
 
@@ -225,7 +267,8 @@ mod tests {
 
     fn read(text: &str) -> Option<Forest> {
         let mut forest = Forest::default();
-        text.lines().try_for_each(|line| forest.read_line(line.strip_prefix("plan ")?)).map(|()| forest)
+        let mut read = Read::default();
+        text.lines().try_for_each(|line| forest.read_line(line.strip_prefix("plan ")?, &mut read)).map(|()| forest)
     }
 
     #[test]
@@ -234,9 +277,9 @@ mod tests {
             "plan 0 t1 write 10+4 - -\nplan 1 t2 read 10+4 - 4096\nplan 1 t3 signal 20+1 1,0 -\nplan 2 t1 exit - - -\nplan 0 t4 - - - -\n";
         let forest = read(text).expect("a forest");
         let mut written = String::new();
-        forest.write(&mut written, "plan");
+        forest.write(&mut written, "plan", &mut Written::default());
         assert_eq!(written, text);
-        let threads = |steps: Vec<&Planned>| steps.iter().map(|step| step.thread.0).collect::<Vec<_>>();
+        let threads = |steps: Vec<&Planned>| steps.iter().map(|planned| planned.step.thread.0).collect::<Vec<_>>();
         assert_eq!(
             Forest::sequences(&forest.0).into_iter().map(threads).collect::<Vec<_>>(),
             [[1, 2].to_vec(), [1, 3, 1].to_vec(), [4].to_vec()]

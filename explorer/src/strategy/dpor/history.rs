@@ -5,12 +5,15 @@
 //!
 //! Steps that may conflict have a key in common (`keys`); they do when `dependence` says so.
 
+use alloc::rc::Rc;
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 
 use model::event::{Event, EventKind, Range};
 use model::ids::ThreadId;
 use model::pair::Mode;
 
+use super::forest::PlannedStep;
 use super::holds::{Change, wanted};
 use super::keys::{Key, each_key, granule, granules, lock_key};
 use super::objects::{Entry, Object, Objects};
@@ -72,6 +75,8 @@ struct Taken {
     released: Vec<u64>,
     /// What was in the memory that it wrote to, if we were told.
     overwritten: Option<u64>,
+    /// It as a planned step, once it was planned.
+    planned: OnceCell<Rc<PlannedStep>>,
 }
 
 /// The steps of the current execution.
@@ -136,6 +141,11 @@ impl History {
         self.steps[at].overwritten
     }
 
+    /// Where a step is kept as a planned one. What it is, and what was picked in it, stays as it is from then on.
+    pub(super) fn planned(&self, at: usize) -> &OnceCell<Rc<PlannedStep>> {
+        &self.steps[at].planned
+    }
+
     /// The injected locks that a step gave up on its way.
     pub(super) fn released(&self, at: usize) -> &[u64] {
         &self.steps[at].released
@@ -145,6 +155,7 @@ impl History {
     fn reopen_last(&mut self) {
         let Some(step) = self.steps.last_mut() else { return };
         step.woken = ThreadSet::EMPTY;
+        step.planned.take();
         for lock in core::mem::take(&mut step.released).into_iter().rev() {
             forget_last(&mut self.objects, lock_key(lock));
         }
@@ -197,7 +208,17 @@ impl History {
         });
         self.last[thread.index()] = Some(at);
         let (woken, released) = (ThreadSet::EMPTY, Vec::new());
-        self.steps.push(Taken { thread, event: *event, footprint, number, previous, woken, released, overwritten: None });
+        self.steps.push(Taken {
+            thread,
+            event: *event,
+            footprint,
+            number,
+            previous,
+            woken,
+            released,
+            overwritten: None,
+            planned: OnceCell::new(),
+        });
     }
 
     /// Reports the races of a step that was pending at the end.

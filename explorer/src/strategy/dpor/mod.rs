@@ -29,5 +29,6 @@ mod waking;
 
 pub use bounded::Bounded;
 pub use forest::Forest;
+pub(super) use forest::{Read, Written};
 pub use search::Dpor;
 pub use trunk::{Asked, Trunk};

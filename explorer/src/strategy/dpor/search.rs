@@ -308,11 +308,11 @@ impl Dpor {
         let step = |at: usize| {
             let (thread, event) = self.history.step(at);
             let (footprint, picks) = (self.history.footprint(at), &self.path.level(at).picks);
-            Seen { thread, event, footprint, picks, released: self.history.released(at) }
+            Seen { thread, event, footprint, picks, released: self.history.released(at), planned: Some(self.history.planned(at)) }
         };
         let second = match &race.second {
             Second::At(at) => match &becomes {
-                Some(event) => Seen { event, footprint: Footprint::of(event), ..step(*at) },
+                Some(event) => Seen { event, footprint: Footprint::of(event), planned: None, ..step(*at) },
                 None => step(*at),
             },
             Second::Pending(thread, event) => Seen::new(*thread, event),

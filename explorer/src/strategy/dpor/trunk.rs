@@ -14,6 +14,7 @@
 //!
 //! Not here: who does which part when (`parts::campaign`). What is asked for is taken in in an order that does not depend on that.
 
+use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
@@ -21,7 +22,7 @@ use core::fmt::Write;
 use model::event::EventKind;
 use model::ids::ThreadId;
 
-use super::forest::{Forest, Planned};
+use super::forest::{self, Forest, Planned, PlannedStep, Written};
 use super::wakeup::{Seen, is_weak_initial};
 use crate::strategy::path::Picked;
 use crate::strategy::subtree::{Repeat, Subtree};
@@ -53,8 +54,11 @@ impl Trunk {
     /// search itself goes on with comes first. No trunk when there is nothing to give away.
     #[must_use]
     pub fn divide(left: Subtree, most: usize) -> (Option<Self>, Vec<Subtree>) {
-        let given: Vec<Vec<&[Planned]>> =
-            left.steps.iter().map(|step| step.planned.trees().filter(|tree| !step.asleep.contains(tree[0].thread)).collect()).collect();
+        let given: Vec<Vec<&[Planned]>> = left
+            .steps
+            .iter()
+            .map(|step| step.planned.trees().filter(|tree| !step.asleep.contains(tree[0].step.thread)).collect())
+            .collect();
         let mut count = 0;
         // Not at the last step: it may be new, and nobody knows what it does.
         let open = left.closed..left.steps.len().saturating_sub(1);
@@ -67,7 +71,7 @@ impl Trunk {
         let mut trunk: Vec<Repeat> = left.steps[..cut].to_vec();
         for (step, given) in trunk.iter_mut().zip(&given).skip(left.closed) {
             step.planned = Forest::default();
-            given.iter().for_each(|tree| step.give(&tree[0]));
+            given.iter().for_each(|tree| step.give(&tree[0].step));
         }
         let rest = trunk.iter().chain(&left.steps[cut..]).cloned().collect();
         let mut parts = Vec::from([Subtree { steps: rest, closed: cut, ..left.clone() }]);
@@ -78,7 +82,7 @@ impl Trunk {
             for tree in given {
                 let todo = here.todo.difference(&asleep);
                 parts.push(part(&trunk[..at], Repeat { todo, asleep, ..here.clone() }, tree));
-                asleep.insert(tree[0].thread);
+                asleep.insert(tree[0].step.thread);
             }
         }
         (Some(Self { subtree: Subtree { steps: trunk, closed: left.closed, ..Subtree::default() } }), parts)
@@ -99,7 +103,7 @@ impl Trunk {
     /// Takes in sequences that have their first step in common: who explores one of them explores them all. Of many only some are told.
     fn take_in_tree(&mut self, at: usize, tree: &[Planned]) -> Option<Subtree> {
         let (before, rest) = self.subtree.steps.split_at_mut(at);
-        let (here, first) = (rest.first_mut()?, tree.first()?);
+        let (here, first) = (rest.first_mut()?, &tree.first()?.step);
         if here.knows(first.thread) {
             return None;
         }
@@ -108,8 +112,8 @@ impl Trunk {
         let sequence = sequences.iter().find(|sequence| !here.covers(sequence)).or(untold)?;
         let asleep = here.asleep.union(&here.todo).union(&ThreadSet::one(here.thread));
         here.give(first);
-        here.planned.0.extend(first.event.map(|_| Planned { depth: 0, ..first.clone() }));
-        let tree: Vec<Planned> = (0..).zip(sequence).map(|(depth, &step)| Planned { depth, ..step.clone() }).collect();
+        here.planned.0.extend(first.event.map(|_| Planned { depth: 0, step: Rc::clone(first) }));
+        let tree: Vec<Planned> = (0..).zip(sequence).map(|(depth, planned)| planned.at(depth)).collect();
         Some(part(before, Repeat { asleep, todo: ThreadSet::EMPTY, ..here.clone() }, &tree))
     }
 
@@ -129,7 +133,7 @@ impl Trunk {
 /// What begins with some steps and then a planned one, which is given away at this point.
 fn part(before: &[Repeat], point: Repeat, tree: &[Planned]) -> Subtree {
     let planned = |step: &Repeat| Repeat { planned: Forest::default(), ..step.clone() };
-    let first = &tree[0];
+    let first = &tree[0].step;
     let todo = point.todo.difference(&ThreadSet::one(first.thread));
     let step = Repeat { thread: first.thread, what: None, todo, picks: Vec::new(), ..planned(&point) };
     let steps: Vec<Repeat> = before.iter().map(planned).chain([step]).collect();
@@ -139,7 +143,7 @@ fn part(before: &[Repeat], point: Repeat, tree: &[Planned]) -> Subtree {
 
 impl Repeat {
     /// Notes that what begins with a planned step in place of this one is given away.
-    fn give(&mut self, first: &Planned) {
+    fn give(&mut self, first: &PlannedStep) {
         self.todo.insert(first.thread);
         match first.event.map(|event| event.kind) {
             None => self.alone.insert(first.thread),
@@ -157,17 +161,18 @@ impl Repeat {
     fn covers(&self, sequence: &[&Planned]) -> bool {
         let picks: Vec<Vec<Picked>> = sequence
             .iter()
-            .map(|step| step.picks.iter().map(|&taken| Picked { first: taken, taken, options: taken + 1 }).collect())
+            .map(|planned| planned.step.picks.iter().map(|&taken| Picked { first: taken, taken, options: taken + 1 }).collect())
             .collect();
         let seen: Option<Vec<Seen<'_>>> = sequence
             .iter()
             .zip(&picks)
+            .map(|(planned, picks)| (&planned.step, picks))
             .map(|(step, picks)| Some(Seen { picks, released: &step.released, ..Seen::new(step.thread, step.event.as_ref()?) }))
             .collect();
         let Some(seen) = seen else { return false };
         let is_narrow = |thread| !self.alone.is_empty() || self.narrow.contains(thread);
         let takes_part = |thread| seen.iter().any(|step| step.thread == thread);
-        self.planned.0.iter().any(|given| {
+        self.planned.0.iter().map(|planned| &planned.step).any(|given| {
             (takes_part(given.thread) || !is_narrow(given.thread)) && is_weak_initial(given.thread, || given.event.as_ref(), &seen)
         })
     }
@@ -183,16 +188,16 @@ impl Asked {
     pub fn write(&self, text: &mut String) {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "asked {}", self.level);
-        self.sequences.write(text, "plan");
+        self.sequences.write(text, "plan", &mut Written::default());
         text.push_str("end\n");
     }
 
     /// Reads the text form, whose first line has lost its first word, up to `end`; `None` when it is not one.
     #[must_use]
     pub fn read<'a>(first: &str, lines: &mut impl Iterator<Item = &'a str>) -> Option<Self> {
-        let mut sequences = Forest::default();
+        let (mut sequences, mut read) = (Forest::default(), forest::Read::default());
         for line in lines.take_while(|line| *line != "end") {
-            sequences.read_line(line.strip_prefix("plan ")?)?;
+            sequences.read_line(line.strip_prefix("plan ")?, &mut read)?;
         }
         Some(Self { level: first.parse().ok()?, sequences })
     }

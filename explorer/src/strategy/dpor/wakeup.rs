@@ -4,14 +4,16 @@
 //! them apart from what steps are.
 
 use alloc::boxed::Box;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 use core::iter::successors;
 use core::num::NonZeroU32;
 
 use model::event::{Event, EventKind};
 use model::ids::ThreadId;
 
-use super::forest::{self, Forest};
+use super::forest::{Forest, Planned, PlannedStep};
 use super::history::release;
 use crate::dependence::Footprint;
 use crate::strategy::path::Picked;
@@ -43,17 +45,6 @@ struct Link {
     next: Option<Plan>,
 }
 
-/// What else is known of a planned step.
-#[derive(Debug, Default)]
-struct Planned {
-    /// What it was about to do where it was seen; `None` when it is planned alone, whatever that is.
-    event: Option<Event>,
-    /// The options taken in it there.
-    picks: Box<[u32]>,
-    /// The injected locks that it gave up on its way there.
-    released: Box<[u64]>,
-}
-
 /// The next planned step of a point.
 #[derive(Debug)]
 pub(super) struct Next {
@@ -68,7 +59,7 @@ pub(super) struct Next {
 #[derive(Debug, Default)]
 pub(super) struct Plans {
     links: Vec<Link>,
-    steps: Vec<Planned>,
+    steps: Vec<Rc<PlannedStep>>,
     free: Option<Plan>,
 }
 
@@ -80,21 +71,26 @@ pub(super) struct Seen<'a> {
     pub(super) footprint: Footprint,
     pub(super) picks: &'a [Picked],
     pub(super) released: &'a [u64],
+    /// Where it is kept once it was planned, as it may be again and again.
+    pub(super) planned: Option<&'a OnceCell<Rc<PlannedStep>>>,
 }
 
 impl<'a> Seen<'a> {
     /// A thread's step, whatever was picked in it.
     pub(super) fn new(thread: ThreadId, event: &'a Event) -> Self {
-        Self { thread, event, footprint: Footprint::of(event), picks: &[], released: &[] }
+        Self { thread, event, footprint: Footprint::of(event), picks: &[], released: &[], planned: None }
     }
 
     fn is_picked_as(&self, planned: &[u32]) -> bool {
         self.picks.len() == planned.len() && self.picks.iter().zip(planned).all(|(pick, &planned)| pick.taken == planned)
     }
 
-    fn plan(&self) -> Planned {
-        let picks = self.picks.iter().map(|pick| pick.taken).collect();
-        Planned { event: Some(*self.event), picks, released: self.released.into() }
+    fn plan(&self) -> Rc<PlannedStep> {
+        let make = || {
+            let picks = self.picks.iter().map(|pick| pick.taken).collect();
+            Rc::new(PlannedStep { thread: self.thread, event: Some(*self.event), picks, released: self.released.into() })
+        };
+        self.planned.map_or_else(make, |planned| Rc::clone(planned.get_or_init(make)))
     }
 }
 
@@ -152,7 +148,7 @@ impl Plans {
 
     /// Plans a thread's step after those that are planned already, whatever it is and whatever comes after it.
     pub(super) fn add_alone(&mut self, first: Option<Plan>, thread: ThreadId) -> Option<Plan> {
-        let alone = self.add(thread, Planned::default(), None);
+        let alone = self.add(Rc::new(PlannedStep::alone(thread)), None);
         self.append(first, Some(alone))
     }
 
@@ -178,7 +174,7 @@ impl Plans {
             }
             (parent, branches) = (Some(branch), child);
         };
-        let chain = sequence.iter().rev().fold(None, |child, step| Some(self.add(step.thread, step.plan(), child)));
+        let chain = sequence.iter().rev().fold(None, |child, step| Some(self.add(step.plan(), child)));
         match (last, parent) {
             (Some(last), _) => self.links[last.at()].next = chain,
             (None, Some(parent)) => self.links[parent.at()].child = chain,
@@ -218,8 +214,7 @@ impl Plans {
         let Link { thread, child: children, next, .. } = self.links[plan.at()];
         *first = next;
         self.links[plan.at()].next = self.free.replace(plan);
-        let Planned { picks, .. } = core::mem::take(&mut self.steps[plan.at()]);
-        Some(Next { thread, picks, children })
+        Some(Next { thread, picks: self.steps[plan.at()].picks.clone(), children })
     }
 
     /// What is planned, without steps that are not enabled. A thread that goes round in a circle is not enabled until something changes, and
@@ -281,8 +276,7 @@ impl Plans {
             rest.extend(beside.map(|plan| (plan, depth)));
             let impossible = depth == 0 && !enabled.contains(thread);
             if !impossible {
-                let Planned { event, picks, released } = &self.steps[plan.at()];
-                steps.push(forest::Planned { depth, thread, event: *event, picks: picks.clone(), released: released.clone() });
+                steps.push(Planned { depth, step: Rc::clone(&self.steps[plan.at()]) });
             }
             next = child.map(|plan| (plan, if impossible { 0 } else { depth + 1 }));
         }
@@ -294,9 +288,8 @@ impl Plans {
         let mut first = None;
         // The step that the next one may come after, at each depth.
         let mut last: Vec<Plan> = Vec::new();
-        for forest::Planned { depth, thread, event, picks, released } in &forest.0 {
-            let step = Planned { event: *event, picks: picks.clone(), released: released.clone() };
-            let plan = self.add(*thread, step, None);
+        for Planned { depth, step } in &forest.0 {
+            let plan = self.add(Rc::clone(step), None);
             let depth = *depth as usize;
             match (last.get(depth).copied(), depth.checked_sub(1)) {
                 (Some(beside), _) => self.links[beside.at()].next = Some(plan),
@@ -309,8 +302,8 @@ impl Plans {
         first
     }
 
-    fn add(&mut self, thread: ThreadId, step: Planned, child: Option<Plan>) -> Plan {
-        let link = Link { thread, picked: !step.picks.is_empty(), child, next: None };
+    fn add(&mut self, step: Rc<PlannedStep>, child: Option<Plan>) -> Plan {
+        let link = Link { thread: step.thread, picked: !step.picks.is_empty(), child, next: None };
         match self.free {
             Some(plan) => {
                 self.free = core::mem::replace(&mut self.links[plan.at()], link).next;

@@ -238,8 +238,10 @@ fn a_damaged_file_is_refused_whatever_is_damaged() {
         assert!(file::from_bytes(&damaged).is_err(), "flipped at {at}");
     }
     // Sound frames around what is not an exploration.
-    let kind = model::wire::Kind { tag: *b"expl", version: 2 };
     for body in ["", "build x", "build x\nshard 3 2\nparts\n", "build x\nshard 1 1\nstrategy dfs\nparts\ntodo x - whole\n"] {
-        assert!(matches!(file::from_bytes(&model::wire::frame(kind, body.as_bytes())), Err(Unusable::Unreadable { .. })), "{body}");
+        assert!(
+            matches!(file::from_bytes(&model::wire::frame(file::EXPLORATION, body.as_bytes())), Err(Unusable::Unreadable { .. })),
+            "{body}"
+        );
     }
 }

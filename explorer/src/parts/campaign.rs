@@ -190,14 +190,24 @@ impl Campaign {
         self.make_block();
         let (id, _) = self.waiting.first_key_value()?;
         // The first part learns what memory is shared; nothing that comes after one that learnt more is of use.
-        let alone = !self.done.is_empty() || self.running.is_empty();
-        if !alone || self.grown.first().is_some_and(|grown| grown < id) {
+        if self.is_at_first() || self.grown.first().is_some_and(|grown| grown < id) {
             return None;
         }
         let (id, todo) = self.waiting.pop_first()?;
         let setup = self.setup(&todo);
         self.running.insert(id.clone(), todo);
         Some((id, setup))
+    }
+
+    /// Whether the first part is being done, which is done alone.
+    fn is_at_first(&self) -> bool {
+        self.done.is_empty() && !self.running.is_empty()
+    }
+
+    /// Whether there may be many parts as soon as the one that is being done is done.
+    #[must_use]
+    pub fn is_about_to_divide(&self) -> bool {
+        self.is_at_first() && division(self.config().name) != Division::None
     }
 
     fn make_block(&mut self) {

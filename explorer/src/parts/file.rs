@@ -19,7 +19,7 @@
 //! trunk 0.1 49                        how many parts it has left; then the steps, as in `strategy::subtree`
 //! end
 //! done 0.1 counted
-//! numbers 120 0 0 7 0 2400 127 0 3 0 0 12 1200000
+//! numbers 120 0 0 7 0 2400 127 0 3 0 0 1200000
 //! early 8000000000000101 3
 //! failure 0 assert t1 s00112233445566aa
 //! …                                   the rest of what was found, as in `target::found`
@@ -50,7 +50,7 @@ use crate::target::setup::Setup;
 use crate::target::watch::Explored;
 
 /// An exploration in parts.
-const EXPLORATION: Kind = Kind { tag: *b"expl", version: 2 };
+pub const EXPLORATION: Kind = Kind { tag: *b"expl", version: 3 };
 
 /// Why a file of an exploration is of no use here.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -232,12 +232,12 @@ fn write_todo(text: &mut String, key: &str, id: &PartId, todo: &Todo) {
 }
 
 fn write_explored(text: &mut String, explored: &Explored) {
-    let Explored { counts, steps, executions, restarts, threads, notes, revocations, restored_pages, time, .. } = explored;
+    let Explored { counts, steps, executions, restarts, threads, notes, revocations, time, .. } = explored;
     let Counts { schedules, failed, cut, abandoned, diverged } = counts;
     let nanoseconds = time.as_nanos();
     *text += &format!(
         "numbers {schedules} {failed} {cut} {abandoned} {diverged} {steps} {executions} {restarts} {threads} {notes} {revocations} \
-         {restored_pages} {nanoseconds}\n"
+         {nanoseconds}\n"
     );
     for end in &explored.early_ends {
         *text += &format!("early {:x} {}\n", end.key(), end.count);
@@ -361,8 +361,7 @@ impl<'a> Reader<'a> {
     fn read_numbers(&mut self) -> Option<Explored> {
         let numbers = self.next()?.strip_prefix("numbers ")?;
         let numbers: Vec<u64> = numbers.split(' ').map(|number| number.parse().ok()).collect::<Option<_>>()?;
-        let [schedules, failed, cut, abandoned, diverged, steps, executions, restarts, threads, notes, revocations, pages, time] =
-            numbers[..]
+        let [schedules, failed, cut, abandoned, diverged, steps, executions, restarts, threads, notes, revocations, time] = numbers[..]
         else {
             return None;
         };
@@ -376,7 +375,6 @@ impl<'a> Reader<'a> {
             // Of use to a debugger only, which follows one schedule.
             habits: 0,
             revocations,
-            restored_pages: pages,
             time: Duration::from_nanos(time),
             ..nothing()
         })

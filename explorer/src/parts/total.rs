@@ -24,7 +24,6 @@ pub fn nothing() -> Explored {
         habits: 0,
         revocations: 0,
         early_ends: Vec::new(),
-        restored_pages: 0,
         estimate: None,
         time: Duration::ZERO,
         earlier: 0,
@@ -55,7 +54,6 @@ fn add(total: &mut Explored, part: &Explored) {
     total.notes |= part.notes;
     total.habits |= part.habits;
     total.revocations += part.revocations;
-    total.restored_pages = total.restored_pages.max(part.restored_pages);
     total.time += part.time;
     total.timed_out |= part.timed_out;
     let mut early: BTreeMap<_, _> = total.early_ends.drain(..).map(|end| (end.key(), end)).collect();

@@ -8,7 +8,7 @@
 //! | 16 MiB | up to 48 MiB | what was found, text; `Word::FoundBytes` long |
 //!
 //! Words are written by the target, except where said otherwise; each is meaningful by itself, whenever it is read. A target that does several
-//! parts, one after the other, waits after each until what it found was read and the next setup is there.
+//! parts, one after the other, waits after each until what it found was read and the next setup is there; and before the first if there is no setup.
 
 use model::cause::Cause;
 use model::ids::{Label, LockId};
@@ -95,8 +95,6 @@ pub enum Word {
     Threads = 15,
     /// Written by `atomfix`: the number of the execution whose child it killed because nothing moved.
     Killed = 16,
-    /// Pages that are put back before each execution.
-    RestoredPages = 17,
     /// Written by `atomfix`: not 0 when the exploration is to stop.
     Stop = 19,
     /// Written by `atomfix`: 1 when what it last ended was asleep in the kernel, 0 when it was running.
@@ -123,7 +121,7 @@ pub enum Word {
 }
 
 /// What is said of a part: `atomfix` puts it back to zero before the target does another.
-pub const OF_A_PART: [Word; 18] = [
+pub const OF_A_PART: [Word; 17] = [
     Word::Executions,
     Word::Steps,
     Word::Schedules,
@@ -136,7 +134,6 @@ pub const OF_A_PART: [Word; 18] = [
     Word::Revocations,
     Word::Threads,
     Word::Killed,
-    Word::RestoredPages,
     Word::Stop,
     Word::Habits,
     Word::Estimated,
@@ -164,7 +161,7 @@ pub enum Phase {
     Ended = 2,
     /// It has found itself to be wrong.
     Broken = 3,
-    /// It has done a part, in good order, and waits for another one. `atomfix` sets `Exploring` then.
+    /// It waits for a part, the first one or another. `atomfix` sets `Exploring` then.
     Waiting = 4,
 }
 

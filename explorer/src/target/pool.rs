@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use std::vec::Vec;
 
 use super::page::Note;
-use super::process::{Program, Then};
+use super::process::{Orders, Program};
 use super::setup::{Sequel, Setup};
-use super::watch::{Ending, Explored, Limits, Pause, Progress, Watched};
+use super::watch::{Ending, Explored, Limits, Pause, Progress, Watched, end_all};
 use crate::parts::campaign::Campaign;
 use crate::parts::id::PartId;
 use crate::parts::total::class;
@@ -16,6 +16,12 @@ use model::report::FailureKind;
 
 /// How many classes of failures have their schedules made simple.
 const CLASSES: usize = 10;
+
+/// After how many schedules other processes than the first are started.
+const SOON: u64 = 64;
+
+/// Between two calls of `show`, at least.
+const SHOW: Duration = Duration::from_millis(50);
 
 /// Between two looks at what is to be saved, at least.
 const SAVE: Duration = Duration::from_secs(1);
@@ -40,7 +46,7 @@ pub fn run(
     // Those that may do another part.
     let mut idle: Vec<Watched> = Vec::new();
     let mut pause = Pause::default();
-    let (mut saved, mut saving) = (Instant::now(), Duration::ZERO);
+    let (mut saved, mut saving, mut shown) = (begin, Duration::ZERO, begin);
     let mut ending = Ending::Ended;
     loop {
         let left = limits.whole.map(|whole| whole.saturating_sub(begin.elapsed()));
@@ -51,9 +57,9 @@ pub fn run(
             && let Some((id, setup)) = campaign.take()
         {
             let limits = Limits { whole: left, ..limits };
-            let watched = match idle.pop().and_then(|watched| watched.with(&setup, limits)) {
+            let watched = match core::iter::from_fn(|| idle.pop()).find_map(|watched| watched.with(&setup, limits)) {
                 Some(watched) => watched,
-                None => Watched::start(program, &setup, limits, Then::Wait)?,
+                None => Watched::start(program, Orders::First(&setup), limits)?,
             };
             running.push((id, watched));
             pause = Pause::default();
@@ -61,12 +67,22 @@ pub fn run(
         if running.is_empty() {
             break;
         }
-        let mut index = 0;
+        // The first part is done alone. Meanwhile others start, if it is not over soon: one at each look.
+        if let [(_, first)] = &running[..]
+            && campaign.is_about_to_divide()
+            && first.progress().schedules >= SOON
+            && idle.len() + 1 < workers.0 as usize
+        {
+            idle.push(Watched::start(program, Orders::Wait, limits)?);
+        }
+        let (mut index, mut free) = (0, false);
         while let Some((id, watched)) = running.get_mut(index) {
             if !campaign.is_wanted(id) {
                 running.swap_remove(index);
+                free = true;
             } else if let Some(explored) = watched.look()? {
                 let (id, watched) = running.swap_remove(index);
+                free = true;
                 idle.extend(Some(watched).filter(Watched::waits));
                 if explored.notes & Note::RandomAddresses.bit() != 0 {
                     return Err(io::Error::other("addresses are randomized, so that parts of an exploration do not fit together"));
@@ -75,7 +91,6 @@ pub fn run(
                     Ending::Ended => campaign.finish(&id, explored),
                     other => ending = other.clone(),
                 }
-                pause = Pause::default();
             } else {
                 index += 1;
             }
@@ -83,7 +98,10 @@ pub fn run(
         if ending != Ending::Ended {
             break;
         }
-        show(progress(campaign, &running));
+        if shown.elapsed() > SHOW {
+            show(progress(campaign, &running));
+            shown = Instant::now();
+        }
         // Saving takes longer the more is done: a small share of the time.
         if saved.elapsed() > SAVE.max(saving * 20) {
             let begin = Instant::now();
@@ -91,9 +109,12 @@ pub fn run(
             let _ = save(campaign);
             (saved, saving) = (Instant::now(), begin.elapsed());
         }
-        pause.rest(running.iter().map(|(_, watched)| watched));
+        // Where one is done, the next part begins at once.
+        if !free {
+            pause.rest(running.iter().map(|(_, watched)| watched));
+        }
     }
-    drop((running, idle));
+    end_all(running.into_iter().map(|(_, watched)| watched).chain(idle));
     let _ = save(campaign);
     let mut total = campaign.total();
     let is_stopped = limits.whole.is_some_and(|whole| begin.elapsed() >= whole) || (limits.stop)();

@@ -45,20 +45,26 @@ pub struct Target {
     line: Option<UnixStream>,
 }
 
-/// What a target does when it is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
-    /// It ends.
-    End,
-    /// It waits for another part, if it may do another.
+/// What a target is to do.
+#[derive(Clone, Copy, Debug)]
+pub enum Orders<'a> {
+    /// This, and to end.
+    Only(&'a Setup),
+    /// This, and to wait for another part, if it may do another.
+    First(&'a Setup),
+    /// To wait for a part.
     Wait,
 }
 
 /// Starts the program.
-pub fn start(program: &Program, setup: &Setup, then: Then) -> io::Result<Target> {
+pub fn start(program: &Program, orders: Orders<'_>) -> io::Result<Target> {
+    let (setup, waits) = match orders {
+        Orders::Only(setup) => (Some(setup), false),
+        Orders::First(setup) => (Some(setup), true),
+        Orders::Wait => (None, true),
+    };
     let (page, arena) = (page(setup)?, arena_file());
-    let (line, theirs) =
-        if then == Then::Wait { UnixStream::pair().map(|(ours, theirs)| (Some(ours), Some(theirs)))? } else { (None, None) };
+    let (line, theirs) = if waits { UnixStream::pair().map(|(ours, theirs)| (Some(ours), Some(theirs)))? } else { (None, None) };
     let (arena_named, line_named) = (arena.as_ref().map(AsRawFd::as_raw_fd), theirs.as_ref().map(AsRawFd::as_raw_fd));
     for (word, descriptor) in [(Word::Arena, arena_named), (Word::Line, line_named)] {
         let named = descriptor.map_or(0, i64::from);
@@ -81,7 +87,7 @@ pub fn start(program: &Program, setup: &Setup, then: Then) -> io::Result<Target>
 
 /// Starts a debugger that is to start the program with the variables that `command` is given for it. It has the terminal.
 pub fn debug(setup: &Setup, command: impl FnOnce(&[(&'static str, String)]) -> Command) -> io::Result<ExitStatus> {
-    let page = page(setup)?;
+    let page = page(Some(setup))?;
     let descriptor = page.as_raw_fd();
     let mut command = command(&environment(descriptor));
     // SAFETY: as in `start`.
@@ -95,10 +101,10 @@ fn environment(page: i32) -> [(&'static str, String); 3] {
     [(ENV_CHECK, std::format!("{page}")), ("GLIBC_TUNABLES", String::from("glibc.pthread.rseq=0")), ("LD_BIND_NOW", String::from("1"))]
 }
 
-fn page(setup: &Setup) -> io::Result<File> {
+fn page(setup: Option<&Setup>) -> io::Result<File> {
     let page = memory_file()?;
     page.set_len(BYTES as u64)?;
-    page.write_all_at(setup.to_text().as_bytes(), SETUP as u64)?;
+    page.write_all_at(setup.map(Setup::to_text).unwrap_or_default().as_bytes(), SETUP as u64)?;
     Ok(page)
 }
 
@@ -225,7 +231,7 @@ impl Target {
         self.page.write_all_at(&value.to_ne_bytes(), word.offset() as u64)
     }
 
-    /// Whether it has done a part and waits for another.
+    /// Whether it waits for a part.
     #[must_use]
     pub fn waits(&self) -> bool {
         self.word(Word::Phase) == Phase::Waiting as u64

@@ -131,6 +131,14 @@ pub struct Setup {
     pub replay: Option<Vec<TakenStep>>,
 }
 
+/// How many threads are parked from the start for executions of so many threads: as many as an exploration would have come to that did not know of
+/// so many, and doubled them whenever there were too few.
+#[must_use]
+pub fn parked(threads: u64) -> u64 {
+    const FIRST: u64 = 8;
+    threads.saturating_sub(1).next_power_of_two().max(FIRST)
+}
+
 impl Setup {
     /// An exploration by this strategy, with nothing special about it.
     #[must_use]

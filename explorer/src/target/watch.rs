@@ -11,8 +11,8 @@ use model::report::Estimate;
 
 use super::found::Found;
 use super::page::{EarlyEnd, Phase, Word};
-use super::process::{Program, Target, Then, interrupt, kill, rest_beside, start};
-use super::setup::Setup;
+use super::process::{Orders, Program, Target, interrupt, kill, rest_beside, start};
+use super::setup::{Setup, parked};
 use crate::strategy::Counts;
 
 /// How long to wait.
@@ -64,8 +64,6 @@ pub struct Explored {
     pub revocations: u64,
     /// Holds of injected locks that ended before their regions.
     pub early_ends: Vec<EarlyEnd>,
-    /// Pages put back before each execution.
-    pub restored_pages: u64,
     /// How much there is, as far as can be told.
     pub estimate: Option<Estimate>,
     /// Wall time of the exploration itself.
@@ -96,7 +94,7 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs a program under the engine. `show` is called now and then.
 pub fn run(program: &Program, setup: &Setup, limits: Limits, show: &mut dyn FnMut(Progress)) -> io::Result<Explored> {
-    let mut watched = Watched::start(program, setup, limits, Then::End)?;
+    let mut watched = Watched::start(program, Orders::Only(setup), limits)?;
     let mut pause = Pause::default();
     loop {
         if let Some(explored) = watched.look()? {
@@ -139,31 +137,55 @@ pub struct Watched {
     /// When it was first asked to stop.
     stopped: Option<Instant>,
     killed: bool,
-    /// What it was told at its start of shared memory and threads.
-    told: (Vec<Range>, u64),
+    /// What it was told or has learnt; `None` before its first part.
+    knows: Option<Knowledge>,
+}
+
+/// What shows in the memory of a process: which memory it takes for shared, and how many threads it has parked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Knowledge {
+    shared: Vec<Range>,
+    parked: u64,
+}
+
+impl Knowledge {
+    fn of(setup: &Setup) -> Self {
+        Self { shared: setup.shared.clone(), parked: parked(setup.threads) }
+    }
+
+    /// After a part.
+    fn learn(&mut self, explored: &Explored) {
+        self.shared.clone_from(&explored.found.shared);
+        self.parked = self.parked.max(parked(explored.threads));
+    }
 }
 
 impl Watched {
     /// Starts a program under the engine.
-    pub fn start(program: &Program, setup: &Setup, limits: Limits, then: Then) -> io::Result<Self> {
-        let (target, begin) = (start(program, setup, then)?, Instant::now());
-        let told = (setup.shared.clone(), setup.threads);
-        Ok(Self { target, limits, begin, moved: (0, begin), asked: None, timed_out: false, stopped: None, killed: false, told })
+    pub fn start(program: &Program, orders: Orders<'_>, limits: Limits) -> io::Result<Self> {
+        let (target, begin) = (start(program, orders)?, Instant::now());
+        let knows = match orders {
+            Orders::Only(setup) | Orders::First(setup) => Some(Knowledge::of(setup)),
+            Orders::Wait => None,
+        };
+        Ok(Self { target, limits, begin, moved: (0, begin), asked: None, timed_out: false, stopped: None, killed: false, knows })
     }
 
-    /// Whether it has done a part, and may do another one.
+    /// Whether it waits for a part.
     #[must_use]
     pub fn waits(&self) -> bool {
         self.target.waits()
     }
 
-    /// A target that waits, with another part of the same exploration to do. `None` when it knows something else than the part is to be told,
-    /// or has died meanwhile.
+    /// A target that waits, with a part of the same exploration to do. `None` when it knows something else than the part is to be told,
+    /// has not come so far, or has died meanwhile.
     #[must_use]
     pub fn with(mut self, setup: &Setup, limits: Limits) -> Option<Self> {
-        if (&self.told.0, self.told.1) != (&setup.shared, setup.threads) || self.target.give(setup).is_err() {
+        let told = Knowledge::of(setup);
+        if self.knows.as_ref().is_some_and(|knows| *knows != told) || !self.waits() || self.target.give(setup).is_err() {
             return None;
         }
+        self.knows = Some(told);
         let begin = Instant::now();
         (self.limits, self.begin, self.moved) = (limits, begin, (0, begin));
         (self.asked, self.timed_out, self.stopped, self.killed) = (None, false, None, false);
@@ -180,7 +202,9 @@ impl Watched {
     /// Sees to it that it moves, and ends in time. What came of it, when it has ended or is done with its part.
     pub fn look(&mut self) -> io::Result<Option<Explored>> {
         if self.waits() {
-            return conclude(&self.target, Ending::Ended, self.begin.elapsed(), self.timed_out).map(Some);
+            let explored = conclude(&self.target, Ending::Ended, self.begin.elapsed(), self.timed_out)?;
+            self.knows.iter_mut().for_each(|knows| knows.learn(&explored));
+            return Ok(Some(explored));
         }
         if let Some(status) = self.target.child.try_wait()? {
             let mut explored = conclude(&self.target, ending(&self.target, status)?, self.begin.elapsed(), self.timed_out)?;
@@ -220,12 +244,26 @@ impl Watched {
     }
 }
 
+/// Ends targets. They go beside each other.
+pub fn end_all(watched: impl IntoIterator<Item = Watched>) {
+    let mut watched: Vec<Watched> = watched.into_iter().collect();
+    for one in &mut watched {
+        one.kill();
+    }
+}
+
+impl Watched {
+    fn kill(&mut self) {
+        kill(u32::try_from(self.target.word(Word::Child)).unwrap_or(0));
+        // Nothing can be done about a child that cannot be killed.
+        let _ = self.target.child.kill();
+    }
+}
+
 impl Drop for Watched {
     fn drop(&mut self) {
         if matches!(self.target.child.try_wait(), Ok(None)) {
-            kill(u32::try_from(self.target.word(Word::Child)).unwrap_or(0));
-            // Nothing can be done about a child that cannot be killed.
-            let _ = self.target.child.kill();
+            self.kill();
             let _ = self.target.child.wait();
         }
     }
@@ -308,7 +346,6 @@ fn conclude(target: &Target, ending: Ending, elapsed: Duration, timed_out: bool)
         habits: target.word(Word::Habits),
         revocations: target.word(Word::Revocations),
         early_ends: target.early_ends(),
-        restored_pages: target.word(Word::RestoredPages),
         estimate: estimate(target),
         time: if measured.is_zero() { elapsed } else { measured },
         earlier: 0,

@@ -1,7 +1,6 @@
 //! The page shared with the `atomfix` process, on the target's side.
 
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt::Write;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -93,19 +92,18 @@ pub(crate) fn has_noted(note: Note) -> bool {
 
 /// The setup that `atomfix` wrote.
 pub(crate) fn setup() -> Option<Setup> {
-    let page = PAGE.load(Relaxed);
-    let text: *const u8 = core::ptr::with_exposed_provenance(page + SETUP);
-    let mut bytes = Vec::new();
-    for index in 0..FOUND - SETUP {
-        // SAFETY: within the mapped page.
-        let at = unsafe { text.add(index) };
-        // SAFETY: as above; nobody writes to the setup any more.
-        match unsafe { at.read() } {
-            0 => break,
-            byte => bytes.push(byte),
-        }
-    }
-    Setup::from_text(core::str::from_utf8(&bytes).ok()?)
+    let text: *const u8 = core::ptr::with_exposed_provenance(PAGE.load(Relaxed) + SETUP);
+    // SAFETY: within the mapped page, and nobody writes to the setup any more.
+    let text = unsafe { core::slice::from_raw_parts(text, FOUND - SETUP) };
+    let length = text.iter().position(|&byte| byte == 0)?;
+    Setup::from_text(core::str::from_utf8(&text[..length]).ok()?)
+}
+
+/// Whether it wrote one.
+pub(crate) fn is_told() -> bool {
+    let text: *const u8 = core::ptr::with_exposed_provenance(PAGE.load(Relaxed) + SETUP);
+    // SAFETY: within the mapped page; who is told later waits to be told that as well.
+    unsafe { text.read() != 0 }
 }
 
 /// Appends to what was found. What does not fit is dropped whole, so that the text stays readable.

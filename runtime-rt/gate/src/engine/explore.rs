@@ -16,7 +16,7 @@ use explorer::strategy::replay::{Discipline, Expected, Replay, What};
 use explorer::strategy::{Ending, Outcome, Strategy};
 use explorer::target::found::{ENDS, FoundFailure, Interleaved, TakenStep, class_text, minimized_text, range_text};
 use explorer::target::page::{Phase, Word};
-use explorer::target::setup::{End, Sequel, Setup};
+use explorer::target::setup::{End, Sequel, Setup, parked};
 use explorer::violation::{Pairs, Violation, violations};
 use model::report::{Estimate, FailureKind};
 
@@ -24,25 +24,22 @@ use super::driver::{self, InUse};
 use super::execution::Ended;
 use super::failure::{Classes, Failed};
 use super::fiber::Engine;
-use super::line::Line;
+use super::line::{Begun, Line};
 use super::output::Endings;
 use super::recorder::Points;
 use super::scouts::Scouts;
 use super::{arena, control, lenders, output};
 use crate::gate::model::Spurious;
 
-/// Parked threads to begin with.
-const LENDERS_FIRST: usize = 8;
-
 /// Explores or replays, then does the further parts that there are, and ends the process.
-pub(crate) fn explore(engine: &Engine, mut setup: Setup) -> ! {
+pub(crate) fn explore(engine: &Engine, line: Option<Line>, mut setup: Setup) -> ! {
     control::set(Word::Phase, Phase::Exploring as u64);
     let driver = begin_driver(engine, &setup);
     // What was said of the driver holds for all parts.
     control::set(Word::Remarks, 0);
-    let line = Line::open();
+    let begun = Begun::now();
     while explore_part(engine, &setup, driver) {
-        match line.as_ref().and_then(|line| line.next(engine)) {
+        match line.as_ref().and_then(|line| line.next(engine, &begun)) {
             Some(next) => setup = next,
             None => break,
         }
@@ -51,7 +48,8 @@ pub(crate) fn explore(engine: &Engine, mut setup: Setup) -> ! {
     crate::sys::call::exit_process(0)
 }
 
-/// All executions of a setup. Whether the process is as it was then: what a part has learnt, the next one may not know.
+/// All executions of a setup. Whether the process may do another part: it has learnt nothing but what `atomfix` sees in what was found, which is
+/// memory that is shared and how many threads there are.
 fn explore_part(engine: &Engine, setup: &Setup, begun: InUse) -> bool {
     let mut driver = begun;
     let begin = now();
@@ -86,8 +84,7 @@ fn explore_part(engine: &Engine, setup: &Setup, begun: InUse) -> bool {
         simplify(engine, setup, driver, &classes);
     }
     // What was remarked once is not remarked again.
-    let as_begun = driver == begun && control::get(Word::Restarts) == 0 && control::get(Word::Remarks) == 0;
-    as_begun && engine.shadow.borrow().shared() == setup.shared
+    driver == begun && control::get(Word::Remarks) == 0
 }
 
 fn begin_driver(engine: &Engine, setup: &Setup) -> InUse {
@@ -103,9 +100,8 @@ fn begin_driver(engine: &Engine, setup: &Setup) -> InUse {
     driver::begin_debugged(engine)
 }
 
-/// How many parked threads there are from the start: as many as an exploration would have come to that did not know of so many threads.
 fn lenders_for(threads: u64) -> usize {
-    usize::try_from(threads.saturating_sub(1)).unwrap_or(0).next_power_of_two().max(LENDERS_FIRST)
+    usize::try_from(parked(threads)).unwrap_or(usize::MAX)
 }
 
 fn build(engine: &Engine, setup: &Setup) -> Box<dyn Strategy> {

@@ -13,9 +13,7 @@ use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 
 use explorer::strategy::Strategy;
-use explorer::target::page::Word;
 
-use super::control;
 use super::execution::{self, Ended};
 use super::fiber::Engine;
 use crate::sys::maps::{Mapping, mappings};
@@ -24,6 +22,8 @@ use crate::sys::memory::{Protection, protect};
 const PAGE: usize = 4096;
 /// With more pages than this, copying them back costs more than a fork.
 const MOST_PAGES: usize = 4000;
+/// To protect so many pages again, and to have them fault, takes longer than a short part of an exploration.
+const FEW_PAGES: usize = 200;
 /// After how many executions pages are protected again: so many that the faults of those that most write to cost nothing.
 const SPELL: u32 = 1024;
 
@@ -119,11 +119,15 @@ impl Restorer {
         }
     }
 
-    /// With memory as it was at the snapshot: no page of it was written to, as if there had been no execution. Whether that was possible.
+    /// With memory as it was at the snapshot, as if there had been no execution: no page of it was written to, or a few, which are put back whether they
+    /// are written to again or not. Whether that was possible.
     pub(crate) fn begin_again(&self) -> bool {
         self.put_back();
         self.full.set(false);
         self.executions.set(0);
+        if self.dirty.borrow().len() <= FEW_PAGES {
+            return true;
+        }
         self.dirty.borrow_mut().drain(..).all(|dirty| protect(dirty.page, PAGE, Protection::Read).is_ok())
     }
 
@@ -153,7 +157,6 @@ pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) 
     let ended = execution::execute(engine, strategy, limit);
     engine.restorer.protect_again();
     engine.restorer.put_back();
-    control::set(Word::RestoredPages, engine.restorer.dirty.borrow().len() as u64);
     if engine.restorer.full.get() && !matches!(ended, Ended::NeedLenders | Ended::Learnt) {
         return Ended::NeedFork("executions write to too many pages");
     }

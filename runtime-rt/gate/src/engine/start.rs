@@ -8,6 +8,7 @@ use explorer::target::page::{Note, Phase, Word};
 use super::execution::unwound;
 use super::fiber::{Engine, Main};
 use super::lenders::Lender;
+use super::line::Line;
 use super::{clock, control, exec, explore, lenders, signals};
 use crate::sys::memory::{Sharing, map_at};
 use crate::sys::real::{Real, real};
@@ -168,8 +169,11 @@ extern "C" fn on_own_stack() -> ! {
         close_descriptors();
         job.run(engine);
     }
-    match control::setup() {
-        Some(setup) => explore::explore(engine, setup),
+    let line = Line::open();
+    let setup = if control::is_told() { control::setup() } else { line.as_ref().and_then(Line::wait) };
+    match setup {
+        Some(setup) => explore::explore(engine, line, setup),
+        None if !control::is_told() => crate::sys::call::exit_process(0),
         None => {
             control::set(Word::Phase, Phase::Broken as u64);
             control::broken("the setup is not one that this engine reads")

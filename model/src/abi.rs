@@ -74,8 +74,11 @@ pub const RECORD_RANGE: Hook = hook("__atomfix_record_range", Void, &[Pointer, U
 pub const GATE_ACCESS: Hook = hook("__atomfix_gate_access", Void, &[Pointer, U32, U32, U64], &[Archive::Gate]);
 /// `compare(address, size, expected, site)`: as `access`, before a compare-and-swap of at most 8 bytes that writes if it finds this value.
 pub const GATE_COMPARE: Hook = hook("__atomfix_gate_compare", Void, &[Pointer, U32, U64, U64], &[Archive::Gate]);
-/// `range(address, length, kind, site)`: as `RECORD_RANGE`, always before the call; a length known only afterwards is given as 1.
+/// `range(address, length, kind, site)`: as `RECORD_RANGE`, always before the call; of a length known only afterwards, the most that it may be.
 pub const GATE_RANGE: Hook = hook("__atomfix_gate_range", Void, &[Pointer, U64, U32, U64], &[Archive::Gate]);
+/// `read(address, length, number, site) -> address`: as `range`, of what a call reads before it touches something else: returns where this is found
+/// as it was now. `number` tells the ranges of one call apart.
+pub const GATE_READ: Hook = hook("__atomfix_gate_read", Pointer, &[Pointer, U64, U32, U64], &[Archive::Gate]);
 /// `call(site)`: the next modelled library call of this thread stands at `site`.
 pub const GATE_CALL: Hook = hook("__atomfix_gate_call", Void, &[U64, U32], &[Archive::Gate]);
 /// `assembly(what, site)`: the thread is about to run inline assembly at `site` that cannot be controlled: `ASSEMBLY_..`.
@@ -109,6 +112,7 @@ pub const HOOKS: &[Hook] = &[
     GATE_ACCESS,
     GATE_COMPARE,
     GATE_RANGE,
+    GATE_READ,
     GATE_CALL,
     GATE_ASSEMBLY,
     LOCK_ACQUIRE,

@@ -2,7 +2,7 @@
 //! by inference and by the runtime alike (memory touched, synchronization, blocking). How it conducts itself otherwise (whether it
 //! returns soon, starts threads, throws, keeps state of its own) is in `conduct`.
 //!
-//! An external function that is not in the table is assumed to touch nothing of the program's; a report names such calls.
+//! An external function that is not in the table is assumed to touch nothing of the program's.
 
 mod conduct;
 
@@ -62,6 +62,16 @@ pub enum Length {
     String,
     /// As many as the string at this argument has, with its zero: what `strcpy` writes.
     StringAt(u8),
+    /// The same, behind the string that is there, which counts too: what `strcat` does.
+    Joined(u8),
+    /// The same, of no more than the value of the second of these arguments.
+    JoinedUpTo(u8, u8),
+    /// Up to and with the terminating zero, but no more than the value of this argument.
+    StringUpTo(u8),
+    /// What the text of a number may go on with, and one more.
+    Number,
+    /// So many wide characters as this argument says.
+    Wide(u8),
     /// The call's result, when positive: what `read` stored.
     Result,
     /// What `snprintf` stored: its result and the zero, at most this argument, and nothing when the result is negative.
@@ -83,6 +93,15 @@ pub struct Range {
     pub atomic: bool,
 }
 
+/// What a format says of the arguments behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// Which argument it is. Those that it tells of begin behind it.
+    pub argument: u8,
+    /// Whether they are written, as by `sscanf`, or read, as by `printf`.
+    pub rw: crate::pair::Rw,
+}
+
 /// What we know of one external function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct External {
@@ -90,6 +109,8 @@ pub struct External {
     pub name: &'static str,
     /// Memory it touches on behalf of its caller.
     pub ranges: &'static [Range],
+    /// A format that tells of more memory.
+    pub format: Option<Format>,
     /// A synchronization operation, and which arguments point to its objects.
     pub sync: Option<(SyncOp, &'static [u8])>,
     /// Whether it may block.
@@ -97,7 +118,10 @@ pub struct External {
 }
 
 use crate::pair::Rw::{Read, Update, Write};
-use Length::{Argument, Block, Bytes, Printed, Product, Result as Returned, String as Text, StringAt};
+use Length::{
+    Argument, Block, Bytes, Joined, JoinedUpTo, Number, Printed, Product, Result as Returned, String as Text, StringAt, StringUpTo as UpTo,
+    Wide,
+};
 use SyncOp as S;
 
 const fn reads(argument: u8, length: Length) -> Range {
@@ -119,23 +143,27 @@ const fn atomically(rw: crate::pair::Rw) -> Range {
 }
 
 const fn memory(name: &'static str, ranges: &'static [Range]) -> External {
-    External { name, ranges, sync: None, blocking: None }
+    External { name, ranges, format: None, sync: None, blocking: None }
 }
 
 const fn io(name: &'static str, ranges: &'static [Range]) -> External {
-    External { name, ranges, sync: None, blocking: Some(Blocking::Descriptor) }
+    External { name, ranges, format: None, sync: None, blocking: Some(Blocking::Descriptor) }
+}
+
+const fn peer_with(name: &'static str, ranges: &'static [Range]) -> External {
+    External { name, ranges, format: None, sync: None, blocking: Some(Blocking::Peer) }
 }
 
 const fn peer(name: &'static str) -> External {
-    External { name, ranges: &[], sync: None, blocking: Some(Blocking::Peer) }
+    External { name, ranges: &[], format: None, sync: None, blocking: Some(Blocking::Peer) }
 }
 
 const fn sync(name: &'static str, op: SyncOp, objects: &'static [u8]) -> External {
-    External { name, ranges: &[], sync: Some((op, objects)), blocking: None }
+    External { name, ranges: &[], format: None, sync: Some((op, objects)), blocking: None }
 }
 
 const fn waits(name: &'static str, op: SyncOp, objects: &'static [u8]) -> External {
-    External { name, ranges: &[], sync: Some((op, objects)), blocking: Some(Blocking::Peer) }
+    External { name, ranges: &[], format: None, sync: Some((op, objects)), blocking: Some(Blocking::Peer) }
 }
 
 /// The table, sorted by name so that it can be searched; a test keeps it so.
@@ -184,15 +212,51 @@ pub static EXTERNALS: &[External] = &[
     memory("__atomic_exchange", &[reads(2, Argument(0)), writes(3, Argument(0)), atomically(Update)]),
     memory("__atomic_load", &[writes(2, Argument(0)), atomically(Read)]),
     memory("__atomic_store", &[reads(2, Argument(0)), atomically(Write)]),
+    io("__fgets_chk", &[writes(0, Argument(2))]),
+    memory("__fprintf_chk", &[]).prints(2),
+    io("__fread_chk", &[writes(0, Product(2, 3))]),
+    io("__isoc23_fscanf", &[]).scans(1),
+    io("__isoc23_scanf", &[]).scans(0),
+    memory("__isoc23_sscanf", &[reads(0, Text)]).scans(1),
+    memory("__isoc23_strtol", &[reads(0, Number)]),
+    memory("__isoc23_strtoll", &[reads(0, Number)]),
+    memory("__isoc23_strtoul", &[reads(0, Number)]),
+    memory("__isoc23_strtoull", &[reads(0, Number)]),
+    io("__isoc99_fscanf", &[]).scans(1),
+    io("__isoc99_scanf", &[]).scans(0),
+    memory("__isoc99_sscanf", &[reads(0, Text)]).scans(1),
+    memory("__memcpy_chk", &[reads(1, Argument(2)), writes(0, Argument(2))]),
+    memory("__memmove_chk", &[reads(1, Argument(2)), writes(0, Argument(2))]),
+    memory("__mempcpy_chk", &[reads(1, Argument(2)), writes(0, Argument(2))]),
+    memory("__memset_chk", &[writes(0, Argument(2))]),
+    io("__pread64_chk", &[writes(1, Returned)]),
+    io("__pread_chk", &[writes(1, Returned)]),
+    memory("__printf_chk", &[]).prints(1),
+    io("__read_chk", &[writes(1, Returned)]),
+    peer_with("__recv_chk", &[writes(1, Returned)]),
+    memory("__snprintf_chk", &[writes(0, Printed(1))]).prints(4),
+    memory("__sprintf_chk", &[writes(0, Text)]).prints(3),
+    memory("__stpcpy_chk", &[reads(1, Text), writes(0, StringAt(1))]),
+    memory("__strcat_chk", &[reads(1, Text), updates(0, Joined(1))]),
+    memory("__strcpy_chk", &[reads(1, Text), writes(0, StringAt(1))]),
+    memory("__strncat_chk", &[reads(1, UpTo(2)), updates(0, JoinedUpTo(1, 2))]),
+    memory("__strncpy_chk", &[reads(1, UpTo(2)), writes(0, Argument(2))]),
+    memory("__vsnprintf_chk", &[writes(0, Printed(1))]),
+    memory("__vsprintf_chk", &[writes(0, Text)]),
     peer("accept"),
     peer("accept4"),
     peer("aio_suspend"),
+    memory("atof", &[reads(0, Number)]),
+    memory("atoi", &[reads(0, Number)]),
+    memory("atol", &[reads(0, Number)]),
+    memory("atoll", &[reads(0, Number)]),
     memory("bcmp", &[reads(0, Argument(2)), reads(1, Argument(2))]),
     sync("call_once", S::Manage, &[0]),
     peer("clock_nanosleep"),
     peer("cnd_timedwait"),
     peer("cnd_wait"),
     peer("connect"),
+    memory("dprintf", &[]).prints(1),
     peer("epoll_pwait"),
     peer("epoll_pwait2"),
     peer("epoll_wait"),
@@ -204,18 +268,28 @@ pub static EXTERNALS: &[External] = &[
     io("fflush", &[]),
     io("fgets", &[writes(0, Argument(1))]),
     peer("flock"),
+    memory("fprintf", &[]).prints(1),
     io("fputs", &[reads(0, Text)]),
     io("fread", &[writes(0, Product(1, 2))]),
     memory("free", &[writes(0, Block)]),
+    io("fscanf", &[]).scans(1),
     io("fwrite", &[reads(0, Product(1, 2))]),
     peer("g_main_loop_run"),
     peer("getaddrinfo"),
+    io("getdelim", &[updates(0, Bytes(8)), updates(1, Bytes(8))]),
+    io("getline", &[updates(0, Bytes(8)), updates(1, Bytes(8))]),
+    memory("gmtime_r", &[reads(0, Bytes(8)), writes(1, Bytes(56))]),
+    memory("localtime_r", &[reads(0, Bytes(8)), writes(1, Bytes(56))]),
     peer("lockf"),
     memory("memchr", &[reads(0, Argument(2))]),
     memory("memcmp", &[reads(0, Argument(2)), reads(1, Argument(2))]),
     memory("memcpy", &[reads(1, Argument(2)), writes(0, Argument(2))]),
+    memory("memmem", &[reads(0, Argument(1)), reads(2, Argument(3))]),
     memory("memmove", &[reads(1, Argument(2)), writes(0, Argument(2))]),
+    memory("mempcpy", &[reads(1, Argument(2)), writes(0, Argument(2))]),
+    memory("memrchr", &[reads(0, Argument(2))]),
     memory("memset", &[writes(0, Argument(2))]),
+    memory("mktime", &[updates(0, Bytes(56))]),
     peer("mq_receive"),
     peer("mq_timedreceive"),
     peer("msgrcv"),
@@ -226,6 +300,7 @@ pub static EXTERNALS: &[External] = &[
     peer("ppoll"),
     io("pread", &[writes(1, Returned)]),
     io("pread64", &[writes(1, Returned)]),
+    memory("printf", &[]).prints(0),
     peer("pselect"),
     sync("pthread_barrier_destroy", S::Manage, &[0]),
     sync("pthread_barrier_init", S::Manage, &[0]),
@@ -259,16 +334,19 @@ pub static EXTERNALS: &[External] = &[
     sync("pthread_spin_lock", S::Lock, &[0]),
     sync("pthread_spin_trylock", S::TryLock, &[0]),
     sync("pthread_spin_unlock", S::Unlock, &[0]),
+    memory("puts", &[reads(0, Text)]),
     io("pwrite", &[reads(1, Argument(2))]),
     io("pwrite64", &[reads(1, Argument(2))]),
     memory("qsort", &[updates(0, Product(1, 2))]),
+    memory("rand_r", &[updates(0, Bytes(4))]),
     io("read", &[writes(1, Returned)]),
     // It may give the block back, and what was in it is elsewhere then.
     memory("realloc", &[updates(0, Block)]),
     memory("reallocarray", &[updates(0, Block)]),
-    peer("recv"),
-    peer("recvfrom"),
+    peer_with("recv", &[writes(1, Returned)]),
+    peer_with("recvfrom", &[writes(1, Returned)]),
     peer("recvmsg"),
+    io("scanf", &[]).scans(0),
     peer("select"),
     waits("sem_clockwait", S::Meet, &[0]),
     sync("sem_destroy", S::Manage, &[0]),
@@ -287,20 +365,39 @@ pub static EXTERNALS: &[External] = &[
     peer("sigwait"),
     peer("sigwaitinfo"),
     peer("sleep"),
-    memory("snprintf", &[writes(0, Printed(1))]),
-    memory("sprintf", &[writes(0, Text)]),
+    memory("snprintf", &[writes(0, Printed(1))]).prints(2),
+    memory("sprintf", &[writes(0, Text)]).prints(1),
+    memory("sscanf", &[reads(0, Text)]).scans(1),
     memory("stpcpy", &[reads(1, Text), writes(0, StringAt(1))]),
-    memory("strcat", &[reads(1, Text), updates(0, Text)]),
+    memory("strcasecmp", &[reads(0, Text), reads(1, Text)]),
+    memory("strcat", &[reads(1, Text), updates(0, Joined(1))]),
     memory("strchr", &[reads(0, Text)]),
     memory("strcmp", &[reads(0, Text), reads(1, Text)]),
     memory("strcpy", &[reads(1, Text), writes(0, StringAt(1))]),
+    memory("strcspn", &[reads(0, Text), reads(1, Text)]),
     memory("strdup", &[reads(0, Text)]),
+    memory("strftime", &[reads(2, Text), reads(3, Bytes(56)), writes(0, Returned)]),
     memory("strlen", &[reads(0, Text)]),
-    memory("strncmp", &[reads(0, Bytes(1)), reads(1, Bytes(1))]),
-    memory("strncpy", &[writes(0, Argument(2))]),
+    memory("strncasecmp", &[reads(0, UpTo(2)), reads(1, UpTo(2))]),
+    memory("strncat", &[reads(1, UpTo(2)), updates(0, JoinedUpTo(1, 2))]),
+    memory("strncmp", &[reads(0, UpTo(2)), reads(1, UpTo(2))]),
+    memory("strncpy", &[reads(1, UpTo(2)), writes(0, Argument(2))]),
+    memory("strndup", &[reads(0, UpTo(1))]),
+    memory("strnlen", &[reads(0, UpTo(1))]),
+    memory("strpbrk", &[reads(0, Text), reads(1, Text)]),
     memory("strrchr", &[reads(0, Text)]),
-    memory("strtol", &[reads(0, Bytes(1))]),
-    memory("strtoul", &[reads(0, Bytes(1))]),
+    // What they cut up is known to nobody but them.
+    memory("strsep", &[updates(0, Bytes(8))]),
+    memory("strspn", &[reads(0, Text), reads(1, Text)]),
+    memory("strstr", &[reads(0, Text), reads(1, Text)]),
+    memory("strtod", &[reads(0, Number)]),
+    memory("strtof", &[reads(0, Number)]),
+    memory("strtok_r", &[updates(2, Bytes(8))]),
+    memory("strtol", &[reads(0, Number)]),
+    memory("strtold", &[reads(0, Number)]),
+    memory("strtoll", &[reads(0, Number)]),
+    memory("strtoul", &[reads(0, Number)]),
+    memory("strtoull", &[reads(0, Number)]),
     // Unless its arguments say what is wanted of the kernel (`raw_call_waits`).
     peer("syscall"),
     peer("system"),
@@ -309,11 +406,16 @@ pub static EXTERNALS: &[External] = &[
     peer("usleep"),
     peer("uv_run"),
     memory("vsnprintf", &[writes(0, Printed(1))]),
+    memory("vsprintf", &[writes(0, Text)]),
     peer("wait"),
     peer("wait3"),
     peer("wait4"),
     peer("waitid"),
     peer("waitpid"),
+    memory("wmemcmp", &[reads(0, Wide(2)), reads(1, Wide(2))]),
+    memory("wmemcpy", &[reads(1, Wide(2)), writes(0, Wide(2))]),
+    memory("wmemmove", &[reads(1, Wide(2)), writes(0, Wide(2))]),
+    memory("wmemset", &[writes(0, Wide(2))]),
     io("write", &[reads(1, Argument(2))]),
     io("writev", &[]),
 ];
@@ -322,6 +424,16 @@ impl External {
     /// The same operation, when it does not wait.
     const fn unblocked(self) -> Self {
         Self { blocking: None, ..self }
+    }
+
+    /// The same, with a format that tells what it reads.
+    const fn prints(self, argument: u8) -> Self {
+        Self { format: Some(Format { argument, rw: Read }), ..self }
+    }
+
+    /// The same, with a format that tells what it writes.
+    const fn scans(self, argument: u8) -> Self {
+        Self { format: Some(Format { argument, rw: Write }), ..self }
     }
 }
 

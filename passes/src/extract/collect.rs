@@ -10,6 +10,7 @@ use model::external::{self, External, Range};
 use model::ids::{FunctionKey, NodeId, SiteKey};
 use model::pair::Rw;
 
+use super::format;
 use super::key::Hasher;
 use super::prepare::{Refusal, prepare};
 use super::privacy::Privacy;
@@ -86,12 +87,14 @@ pub(crate) enum Target<'m> {
 /// A range of memory that a call touches.
 #[derive(Clone, Copy)]
 pub(crate) struct RangePoint<'m> {
+    /// Which argument of the call points to it.
+    pub(crate) argument: u8,
     pub(crate) address: Value<'m>,
     pub(crate) rw: Rw,
     pub(crate) atomic: bool,
     pub(crate) length: Length,
     /// The argument that says how long it is at most, where the length is known only afterwards.
-    limit: Option<u8>,
+    pub(crate) limit: Option<u8>,
 }
 
 impl RangePoint<'_> {
@@ -103,10 +106,20 @@ impl RangePoint<'_> {
             Length::Argument(index) | Length::Printed(index) => constant(index),
             Length::Product(a, b) => constant(a)?.checked_mul(constant(b)?),
             Length::Result => self.limit.and_then(constant),
-            Length::String | Length::StringAt(_) | Length::Block => None,
+            Length::Wide(index) => constant(index)?.checked_mul(WIDE),
+            Length::String
+            | Length::StringAt(_)
+            | Length::Joined(_)
+            | Length::JoinedUpTo(..)
+            | Length::StringUpTo(_)
+            | Length::Number
+            | Length::Block => None,
         }
     }
 }
+
+/// Bytes of a wide character.
+pub(crate) const WIDE: u32 = 4;
 
 /// Prepares a module and collects the nodes of all its bodies.
 pub(crate) fn bodies(module: Module<'_>) -> Result<Vec<Body<'_>>, PassError> {
@@ -222,13 +235,14 @@ fn call<'m>(instruction: Instruction<'m>, privacy: &mut Privacy<'m>) -> Result<O
     };
     let mut reason = None;
     let mut ranges = Vec::new();
-    for range in external.map_or(&[][..], |external| external.ranges) {
+    for range in external.map(|external| touched(instruction, external)).into_iter().flatten() {
         let Some(address) = instruction.argument(range.argument) else { continue };
         match privacy.of(address) {
-            None if fits(instruction, range) => {
+            None if fits(instruction, &range) => {
                 // `read` and its like have the size of the buffer behind its address.
                 let limit = (range.length == Length::Result).then_some(range.argument + 1);
-                ranges.push(RangePoint { address, rw: range.rw, atomic: range.atomic, length: range.length, limit });
+                let Range { argument, rw, atomic, length } = range;
+                ranges.push(RangePoint { argument, address, rw, atomic, length, limit });
             }
             None => {}
             Some(skip) => reason = Some(skip),
@@ -240,6 +254,23 @@ fn call<'m>(instruction: Instruction<'m>, privacy: &mut Privacy<'m>) -> Result<O
     Ok(Some(Act::Call(CallPoint { instruction, target, external, ranges })))
 }
 
+/// The ranges that a call of this function touches: what is read, then what is written.
+fn touched(call: Instruction<'_>, external: &External) -> Vec<Range> {
+    let Some(format) = external.format else { return external.ranges.to_vec() };
+    let first = format.argument + 1;
+    let text = call.argument(format.argument).and_then(|text| text.initializer().filter(|_| text.is_constant_global()));
+    let pointed = text.map(|text| format::pointed(&text.raw_data(), format.rw, first)).unwrap_or_default();
+    let of_format = pointed.into_iter().map(|pointed| Range {
+        argument: first.saturating_add(pointed.index),
+        rw: pointed.rw,
+        length: pointed.length,
+        atomic: false,
+    });
+    let mut ranges: Vec<Range> = external.ranges.iter().copied().chain(of_format).collect();
+    ranges.sort_by_key(|range| range.rw.writes());
+    ranges
+}
+
 /// Whether an intrinsic of this name is an instruction for random numbers: it counts as assembly.
 fn draws_numbers(name: &str) -> bool {
     name.starts_with("llvm.x86.rdrand") || name.starts_with("llvm.x86.rdseed")
@@ -249,11 +280,16 @@ fn draws_numbers(name: &str) -> bool {
 fn fits(instruction: Instruction<'_>, range: &Range) -> bool {
     let integer = |index| instruction.argument(index).is_some_and(|argument| argument.ty().integer_bits().is_some());
     match range.length {
-        Length::Bytes(_) | Length::String => true,
+        Length::Bytes(_) | Length::String | Length::Number => true,
         Length::Block => instruction.argument(range.argument).is_some_and(|argument| argument.ty().is_plain_pointer()),
-        Length::Argument(index) => integer(index),
+        Length::Argument(index) | Length::StringUpTo(index) | Length::Wide(index) => integer(index),
         Length::Product(a, b) => integer(a) && integer(b),
-        Length::StringAt(index) => instruction.argument(index).is_some_and(|argument| argument.ty().is_plain_pointer()),
+        Length::JoinedUpTo(index, most) => {
+            integer(most) && instruction.argument(index).is_some_and(|argument| argument.ty().is_plain_pointer())
+        }
+        Length::StringAt(index) | Length::Joined(index) => {
+            instruction.argument(index).is_some_and(|argument| argument.ty().is_plain_pointer())
+        }
         Length::Result => Value::from(instruction).ty().integer_bits().is_some(),
         Length::Printed(index) => integer(index) && Value::from(instruction).ty().integer_bits().is_some(),
     }

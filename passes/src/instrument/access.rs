@@ -5,7 +5,7 @@
 //! | access | `begin`; access; `end` | `access`; access |
 //! | access by lanes under a mask | the same, of all lanes | `range` of each lane, of no length where the mask leaves it out |
 //! | compare-and-swap of at most 8 bytes | the same | `compare` with the value expected; access |
-//! | memory intrinsic, call with ranges in the table | `range` before for what is read, after for what is written | `range` before |
+//! | memory intrinsic, call with ranges in the table | `range` before for what is read, after for what is written | `range` before; `read` for what is read before the last |
 //! | call that gives a heap block back | `range` before | nothing: the gate has a heap of its own |
 //! | call of a function | `call` before, unless the callee is quiet | `call` before, unless it is defined in this module |
 //! | inline assembly | nothing | `access` for each operand that is memory; `assembly` when it synchronizes without any, or draws random numbers |
@@ -23,9 +23,12 @@ use model::pair::Rw;
 
 use super::assembly::{self, Purpose};
 use super::hooks::Declared;
-use crate::extract::{Act, Body, CallPoint, Lanes, Length, RangePoint, Target, Touch};
-use crate::llvm::{Builder, Function, Instruction, Opcode, Value};
+use crate::extract::{Act, Body, CallPoint, Lanes, Length, RangePoint, Target, Touch, WIDE};
+use crate::llvm::{Builder, Function, Instruction, Opcode, Signature, Value};
 use crate::{Hooks, PassError};
+
+/// What stands in the text of a number, blanks before it included.
+const IN_NUMBERS: &str = "\t\n\u{b}\u{c}\r +-.0123456789ABCDEFINPTXYabcdefinptxy";
 
 /// What needs no hooks.
 pub(crate) struct Bare<'m> {
@@ -145,8 +148,15 @@ impl<'m> Context<'_, 'm> {
                 self.builder.call(self.declared.hook(&abi::GATE_CALL), &[number, self.declared.u32(unseen as u32)]);
             }
         }
-        for range in call.ranges.iter().filter(|range| !self.bare.private.contains(&range.address)) {
-            self.range(range, instruction, site)?;
+        let ranges: Vec<&RangePoint<'m>> = call.ranges.iter().filter(|range| !self.bare.private.contains(&range.address)).collect();
+        for (index, range) in ranges.iter().enumerate() {
+            // What is read before another range is touched is kept as it is found, since others may come between.
+            match u32::try_from(index) {
+                Ok(number) if self.hooks == Hooks::Gate && range.rw == Rw::Read && index + 1 < ranges.len() => {
+                    self.kept(range, call, number, site);
+                }
+                _ => self.range(range, call, site)?,
+            }
         }
         Ok(())
     }
@@ -167,7 +177,17 @@ impl<'m> Context<'_, 'm> {
         self.builder.call(self.declared.hook(&abi::GATE_ASSEMBLY), &[self.declared.u32(what), site]);
     }
 
-    fn range(&self, range: &RangePoint<'m>, call: Instruction<'m>, site: SiteKey) -> Result<(), PassError> {
+    /// A range that the call reads, as it is at this point: the call is given what the hook returns instead of it.
+    fn kept(&self, range: &RangePoint<'m>, call: &CallPoint<'m>, number: u32, site: SiteKey) {
+        self.builder.before(call.instruction);
+        let Some(length) = self.length_before(range, call) else { return };
+        let arguments = [range.address, length, self.declared.u32(number), self.declared.u64(site.0)];
+        let kept = self.builder.call(self.declared.hook(&abi::GATE_READ), &arguments);
+        call.instruction.set_operand(range.argument.into(), kept);
+    }
+
+    fn range(&self, range: &RangePoint<'m>, point: &CallPoint<'m>, site: SiteKey) -> Result<(), PassError> {
+        let call = point.instruction;
         let is_block = range.length == Length::Block;
         let (hook, after) = match self.hooks {
             Hooks::Record | Hooks::RecordInline => (&abi::RECORD_RANGE, range.rw.writes() && !is_block),
@@ -175,27 +195,90 @@ impl<'m> Context<'_, 'm> {
             Hooks::Gate => (&abi::GATE_RANGE, false),
         };
         self.builder.before(if after { behind(call)? } else { call });
-        let length = if after { self.length_after(range.length, call) } else { self.length_before(range, call) };
+        let length = if after { self.length_after(range.length, call) } else { self.length_before(range, point) };
         let Some(length) = length else { return Ok(()) };
         let kind = self.declared.u32(kind(range.rw, range.atomic));
         self.builder.call(self.declared.hook(hook), &[range.address, length, kind, self.declared.u64(site.0)]);
         Ok(())
     }
 
-    /// A length that is known before the call; what is known only afterwards counts as 1.
-    fn length_before(&self, range: &RangePoint<'m>, call: Instruction<'m>) -> Option<Value<'m>> {
-        match range.length {
-            Length::String if range.rw == Rw::Read => Some(self.string_at(range.address)),
-            Length::String | Length::StringAt(_) | Length::Result | Length::Printed(_) => Some(self.declared.u64(1)),
-            other => self.computed(other, call),
+    /// A length that is known before the call, or the most that it may be; that of a text that is yet to be made where the format is not at hand
+    /// counts as 1.
+    fn length_before(&self, range: &RangePoint<'m>, point: &CallPoint<'m>) -> Option<Value<'m>> {
+        let call = point.instruction;
+        let printed = point.external.and_then(|external| external.format).filter(|format| format.rw == Rw::Read);
+        match (range.length, printed) {
+            (Length::String, _) if range.rw == Rw::Read => Some(self.string_at(range.address)),
+            (Length::String, Some(format)) => Some(self.printed(call, format.argument)),
+            (Length::Printed(room), Some(format)) => {
+                let room = self.builder.resize(call.argument(room)?, self.declared.module().integer(64));
+                Some(self.builder.smaller(self.printed(call, format.argument), room))
+            }
+            (Length::Printed(room), None) => self.computed(Length::Argument(room), call),
+            (Length::Result, _) => self.computed(range.limit.map_or(Length::Bytes(1), Length::Argument), call),
+            (Length::StringAt(index), _) => Some(self.text(call.argument(index)?)),
+            (Length::Joined(index), _) => {
+                let (there, more) = (self.text(range.address), self.text(call.argument(index)?));
+                Some(self.builder.add(there, more))
+            }
+            (Length::JoinedUpTo(index, most), _) => {
+                let more = self.text_up_to(call.argument(index)?, call.argument(most)?);
+                Some(self.builder.add(self.text(range.address), more))
+            }
+            (Length::String, None) => Some(self.declared.u64(1)),
+            (Length::StringUpTo(most), _) => Some(self.text_up_to(range.address, call.argument(most)?)),
+            (Length::Number, _) => Some(self.number(range.address)),
+            (other, _) => self.computed(other, call),
         }
+    }
+
+    /// The length of a string with its zero.
+    fn text(&self, address: Value<'m>) -> Value<'m> {
+        let module = self.declared.module();
+        let strlen = Signature::declare(module, "strlen", module.integer(64), &[module.pointer()]);
+        self.builder.add(self.builder.call(strlen, &[address]), self.declared.u64(1))
+    }
+
+    /// The same, but no more than a bound.
+    fn text_up_to(&self, address: Value<'m>, most: Value<'m>) -> Value<'m> {
+        let module = self.declared.module();
+        let word = module.integer(64);
+        let most = self.builder.resize(most, word);
+        let strnlen = Signature::declare(module, "strnlen", word, &[module.pointer(), word]);
+        let whole = self.builder.add(self.builder.call(strnlen, &[address, most]), self.declared.u64(1));
+        self.builder.smaller(whole, most)
+    }
+
+    /// How much is looked at for the text of a number.
+    fn number(&self, address: Value<'m>) -> Value<'m> {
+        let module = self.declared.module();
+        let strspn = Signature::declare(module, "strspn", module.integer(64), &[module.pointer(), module.pointer()]);
+        let text = module.string(IN_NUMBERS);
+        let letters = module.global("__atomfix_in_numbers", text.ty());
+        module.define(letters, text);
+        module.make_private_constant(letters);
+        self.builder.add(self.builder.call(strspn, &[address, letters]), self.declared.u64(1))
+    }
+
+    /// How long a text will be that is printed with this format, and its zero.
+    fn printed(&self, call: Instruction<'m>, format: u8) -> Value<'m> {
+        let module = self.declared.module();
+        let (pointer, word) = (module.pointer(), module.integer(64));
+        let snprintf = Signature::declare_variadic(module, "snprintf", module.integer(32), &[pointer, word, pointer]);
+        let nowhere = [module.zero(pointer), self.declared.u64(0)];
+        let arguments: Vec<Value<'m>> = nowhere.into_iter().chain(call.arguments().into_iter().skip(format.into())).collect();
+        let text = self.builder.resize_signed(self.builder.call(snprintf, &arguments), word);
+        let whole = self.builder.add(text, self.declared.u64(1));
+        self.builder.select(self.builder.is_not_negative(text), whole, self.declared.u64(0))
     }
 
     /// A length that is known after the call.
     fn length_after(&self, length: Length, call: Instruction<'m>) -> Option<Value<'m>> {
         let result: Value<'m> = call.into();
         match length {
-            Length::String | Length::StringAt(_) => Some(self.declared.u64(abi::LENGTH_STRING)),
+            Length::String | Length::StringAt(_) | Length::Joined(_) | Length::JoinedUpTo(..) => {
+                Some(self.declared.u64(abi::LENGTH_STRING))
+            }
             Length::Result => {
                 let wide = self.builder.resize_signed(result, self.declared.module().integer(64));
                 let positive = self.builder.is_positive(wide);
@@ -225,7 +308,15 @@ impl<'m> Context<'_, 'm> {
             Length::Argument(index) => wide(index),
             Length::Product(a, b) => Some(self.builder.multiply(wide(a)?, wide(b)?)),
             Length::Block => Some(self.declared.u64(abi::LENGTH_BLOCK)),
-            Length::String | Length::StringAt(_) | Length::Result | Length::Printed(_) => None,
+            Length::Wide(index) => Some(self.builder.multiply(wide(index)?, self.declared.u64(WIDE.into()))),
+            Length::String
+            | Length::StringAt(_)
+            | Length::Joined(_)
+            | Length::JoinedUpTo(..)
+            | Length::StringUpTo(_)
+            | Length::Number
+            | Length::Result
+            | Length::Printed(_) => None,
         }
     }
 }

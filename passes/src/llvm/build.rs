@@ -29,9 +29,18 @@ pub(crate) struct Signature<'m> {
 impl<'m> Signature<'m> {
     /// Declares an external function that never unwinds, once per module.
     pub(crate) fn declare(module: Module<'m>, name: &str, result: Type<'m>, arguments: &[Type<'m>]) -> Self {
+        Self::declare_as(module, name, result, arguments, 0)
+    }
+
+    /// The same, of one that takes more arguments than these.
+    pub(crate) fn declare_variadic(module: Module<'m>, name: &str, result: Type<'m>, arguments: &[Type<'m>]) -> Self {
+        Self::declare_as(module, name, result, arguments, 1)
+    }
+
+    fn declare_as(module: Module<'m>, name: &str, result: Type<'m>, arguments: &[Type<'m>], variadic: i32) -> Self {
         let mut raw: Vec<LLVMTypeRef> = arguments.iter().map(|ty| ty.raw).collect();
         let count = u32::try_from(raw.len()).expect("a handful of arguments");
-        let ty = Type::new(llvm!(core::LLVMFunctionType(result.raw, raw.as_mut_ptr(), count, 0)));
+        let ty = Type::new(llvm!(core::LLVMFunctionType(result.raw, raw.as_mut_ptr(), count, variadic)));
         if let Some(function) = module.function(name) {
             return Self { function: function.into(), ty };
         }

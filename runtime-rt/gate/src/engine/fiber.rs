@@ -17,6 +17,7 @@ use super::circle::Circle;
 use super::control;
 use super::failure::Failed;
 use super::habits::Habits;
+use super::kept::Kept;
 use super::lenders::{EXTRA, Lender};
 use super::lifetime::Lifetimes;
 use super::output::Printed;
@@ -87,6 +88,8 @@ pub(crate) struct Fiber {
     pub(crate) once: RefCell<Vec<Running>>,
     /// Destructors of its thread-local variables, in order of registration.
     pub(crate) destructors: RefCell<Vec<Destructor>>,
+    /// What its calls have read.
+    pub(crate) kept: Kept,
 }
 
 impl Fiber {
@@ -109,13 +112,15 @@ impl Fiber {
             stood: Cell::new(0),
             once: RefCell::default(),
             destructors: RefCell::default(),
+            kept: Kept::default(),
         }
     }
 
     /// As `new`, in the memory of a fiber of an earlier execution.
     pub(crate) fn renew(&mut self, stack: StackPointer, lender: Lender, routine: Option<Routine>) {
-        let Self { circle, once, destructors, .. } = self;
+        let Self { circle, once, destructors, kept, .. } = self;
         circle.get_mut().begin();
+        kept.begin();
         once.get_mut().clear();
         destructors.get_mut().clear();
         self.stack.set(stack);

@@ -192,13 +192,17 @@ fn deliver(engine: &Engine, signal: c_int) -> Handled {
     let before = engine.model.borrow().threads[me].blocked;
     let own = if action.flags & NODEFER == 0 { bit(signal) } else { 0 };
     engine.model.borrow_mut().threads[me].blocked = before | own | action.mask as u64;
-    if action.flags & SIGINFO != 0 {
-        run_with_information(action.handler, signal);
-    } else {
-        // SAFETY: the program has given the address of a handler of this form.
-        let handler = unsafe { core::mem::transmute::<usize, extern "C" fn(c_int)>(action.handler) };
-        handler(signal);
-    }
+    engine.with_current(|fiber| {
+        fiber.kept.within(|| {
+            if action.flags & SIGINFO != 0 {
+                run_with_information(action.handler, signal);
+            } else {
+                // SAFETY: the program has given the address of a handler of this form.
+                let handler = unsafe { core::mem::transmute::<usize, extern "C" fn(c_int)>(action.handler) };
+                handler(signal);
+            }
+        });
+    });
     engine.model.borrow_mut().threads[me].blocked = before;
     if action.flags & RESTART == 0 { Handled::EndsCalls } else { Handled::Restarts }
 }

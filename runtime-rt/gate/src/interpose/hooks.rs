@@ -26,12 +26,12 @@ fn rw(kind: u32) -> Rw {
     }
 }
 
-/// An access: noted, and a scheduling point when it is atomic or to memory known to be shared.
-fn access(engine: &Engine, range: Range, kind: u32, site: SiteKey, frame: usize) {
+/// An access: noted, and a scheduling point when it is atomic or to memory known to be shared; whether it was one.
+fn access(engine: &Engine, range: Range, kind: u32, site: SiteKey, frame: usize) -> bool {
     let rw = rw(kind);
     let atomic = kind & KIND_ATOMIC != 0;
     let party = Party { thread: engine.current(), site, rw, atomic };
-    engine.with_current(|fiber| point(engine, fiber, range, party, frame, || engine.request_access(fiber, range, party)));
+    engine.with_current(|fiber| point(engine, fiber, range, party, frame, || engine.request_access(fiber, range, party)))
 }
 
 /// A compare-and-swap, which writes only if it finds what it expects.
@@ -45,9 +45,9 @@ fn compare_and_swap(engine: &Engine, range: Range, expected: u64, site: SiteKey,
     });
 }
 
-/// Notes what the current thread is about to do to memory, and asks for it where others may see it.
+/// Notes what the current thread is about to do to memory, and asks for it where others may see it; whether it did.
 #[inline(always)]
-fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, frame: usize, ask: impl FnOnce()) {
+fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, frame: usize, ask: impl FnOnce()) -> bool {
     let Party { thread: me, site, rw, atomic } = party;
     if engine.hangs.get() {
         signals::end_hanging(engine);
@@ -91,6 +91,7 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, frame: usiz
         fiber.circle.borrow_mut().doubt(range, before);
     }
     engine.note_access(party, range);
+    stops
 }
 
 /// The length of a range whose end is a zero byte.
@@ -132,6 +133,7 @@ framed! {
     __atomfix_gate_access -> gate_access(u64, u32, u32, u64)
     __atomfix_gate_compare -> gate_compare(u64, u32, u64, u64)
     __atomfix_gate_range -> gate_range(u64, u64, u32, u64)
+    __atomfix_gate_read -> gate_read(u64, u64, u32, u64)
     __atomfix_gate_call -> gate_call(u64, u32, u64, u64)
     __atomfix_acquire -> acquire(u64, u32, u32, u64)
 }
@@ -148,12 +150,27 @@ extern "C" fn gate_compare(address: u64, size: u32, expected: u64, site: u64, fr
     }
 }
 
+/// The range that a hook is about; nothing when it has no length.
+fn whole(address: u64, length: u64) -> Option<Range> {
+    let length = if length == LENGTH_STRING { string_length(address) } else { length };
+    (length > 0).then(|| Range { address, length: u32::try_from(length).unwrap_or(u32::MAX) })
+}
+
 extern "C" fn gate_range(address: u64, length: u64, kind: u32, site: u64, frame: usize) {
-    if let Some(engine) = running() {
-        let length = if length == LENGTH_STRING { string_length(address) } else { length };
-        if length > 0 {
-            access(engine, Range { address, length: u32::try_from(length).unwrap_or(u32::MAX) }, kind, SiteKey(site), frame);
+    if let Some((engine, range)) = running().zip(whole(address, length)) {
+        access(engine, range, kind, SiteKey(site), frame);
+    }
+}
+
+extern "C" fn gate_read(address: u64, length: u64, number: u32, site: u64, frame: usize) -> u64 {
+    const READ: u32 = Rw::Read as u32;
+    match running().zip(whole(address, length)) {
+        Some((engine, range)) if access(engine, range, READ, SiteKey(site), frame) => {
+            // A string may have another length by now.
+            let now = whole(address, length).unwrap_or(range);
+            engine.with_current(|fiber| fiber.kept.keep(now, number))
         }
+        _ => address,
     }
 }
 

@@ -130,6 +130,8 @@ pub const KIND_ATOMIC: u32 = 1 << 8;
 pub const ASSEMBLY_MEMORY: u32 = 0;
 /// Assembly that draws random numbers.
 pub const ASSEMBLY_NUMBERS: u32 = 1;
+/// Assembly that reads or writes memory that no operand names.
+pub const ASSEMBLY_UNSEEN: u32 = 2;
 /// The range length that means "up to and with the terminating zero".
 pub const LENGTH_STRING: u64 = u64::MAX;
 /// The range length that means "all of the heap block that begins here, which is about to be given back".

@@ -8,7 +8,7 @@
 //! | memory intrinsic, call with ranges in the table | `range` before for what is read, after for what is written | `range` before; `read` for what is read before the last |
 //! | call that gives a heap block back | `range` before | nothing: the gate has a heap of its own |
 //! | call of a function | `call` before, unless the callee is quiet | `call` before, unless it is defined in this module |
-//! | inline assembly | nothing | `access` for each operand that is memory; `assembly` when it synchronizes without any, or draws random numbers |
+//! | inline assembly | nothing | `access` for each operand that is memory; `assembly` when it synchronizes without any, touches memory through a register, or draws random numbers |
 //!
 //! A coroutine that is about to suspend counts as a call of what keeps state: its frame says where it goes on, and no hook sees that.
 //!
@@ -171,6 +171,7 @@ impl<'m> Context<'_, 'm> {
         }
         let what = match purpose {
             Purpose::Synchronizes if memory.is_empty() => abi::ASSEMBLY_MEMORY,
+            Purpose::Touches => abi::ASSEMBLY_UNSEEN,
             Purpose::DrawsNumbers => abi::ASSEMBLY_NUMBERS,
             Purpose::Synchronizes | Purpose::Plain => return,
         };

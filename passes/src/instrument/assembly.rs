@@ -12,6 +12,8 @@ pub(super) enum Purpose {
     Plain,
     /// It reads and writes memory in one step.
     Synchronizes,
+    /// It reads or writes memory that it finds through a register.
+    Touches,
     /// It draws random numbers.
     DrawsNumbers,
 }
@@ -37,7 +39,30 @@ fn purpose_of(text: &str) -> Purpose {
     let synchronizes = |word: &str| word == "lock" || ["xchg", "cmpxchg", "xadd", "xbegin"].iter().any(|name| word.starts_with(name));
     // A prefix may stand as an instruction of its own.
     let text = text.replace("lock;", "lock ").replace("lock\n", "lock ");
-    if text.split([';', '\n']).any(|one| has(one, synchronizes) && !is_fence(one)) { Purpose::Synchronizes } else { Purpose::Plain }
+    let each = || text.split([';', '\n']);
+    if each().any(|one| has(one, synchronizes) && !is_fence(one)) {
+        Purpose::Synchronizes
+    } else if each().any(|one| goes_through_register(one, has(one, |word| STRINGS.iter().any(|name| word.starts_with(name))))) {
+        Purpose::Touches
+    } else {
+        Purpose::Plain
+    }
+}
+
+/// Instructions on strings of memory, which they find through registers that need no mention.
+const STRINGS: [&str; 5] = ["cmps", "lods", "movs", "scas", "stos"];
+
+/// Whether an instruction reads or writes memory that it finds through a register: one that is an operand, or those of instructions on strings.
+fn goes_through_register(instruction: &str, is_of_strings: bool) -> bool {
+    const HARMLESS: [&str; 4] = ["clflush", "clwb", "lea", "prefetch"];
+    let words = || instruction.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let is_harmless = words().next().is_some_and(|first| HARMLESS.iter().any(|name| first.starts_with(name)));
+    // `movsd` with an operand moves a number, and `movsx` widens one.
+    let has_operand = instruction.contains(['$', '%']);
+    let is_repeated = words().any(|word| word.starts_with("rep"));
+    let is_own = |base: &str| ["%rsp", "%esp", "%rbp", "%rip", "$$"].iter().any(|name| base.starts_with(name));
+    let is_through = |base: &str| base.starts_with(['$', '%']) && !is_own(base);
+    !is_harmless && (instruction.split('(').skip(1).any(is_through) || (is_of_strings && (is_repeated || !has_operand)))
 }
 
 /// Whether an instruction that locks does so on the top of the stack, without an operand: all that it does is to order others.
@@ -80,6 +105,17 @@ mod tests {
             ("lock; addl $0,0(%rsp)", Purpose::Synchronizes),
             ("lock; addl $$0,0(%rsp); xchgb $0, $1", Purpose::Synchronizes),
             ("lock addl $$1, counter(%rip)", Purpose::Synchronizes),
+            ("rep movsb", Purpose::Touches),
+            ("cld\n\trep\n\tstosq", Purpose::Touches),
+            ("movsb", Purpose::Touches),
+            ("movsd $1, $0", Purpose::Plain),
+            ("movslq $1, $0", Purpose::Plain),
+            ("movl 8($1), $0", Purpose::Touches),
+            ("movq (%rax), $0", Purpose::Touches),
+            ("movq 8(%rsp), $0", Purpose::Plain),
+            ("prefetcht0 ($0)", Purpose::Plain),
+            ("leaq ($0,$1), $2", Purpose::Plain),
+            ("lock; incl ($0)", Purpose::Synchronizes),
             ("rdrandq $0", Purpose::DrawsNumbers),
         ] {
             assert_eq!(purpose_of(text), expected, "{text}");

@@ -10,7 +10,7 @@ use core::cell::{Cell, RefCell};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-use model::abi::ASSEMBLY_NUMBERS;
+use model::abi::{ASSEMBLY_NUMBERS, ASSEMBLY_UNSEEN};
 use model::ids::{SiteKey, ThreadId};
 
 use super::circle::Circle;
@@ -460,6 +460,7 @@ impl Engine {
         if self.assembly.borrow_mut().insert(site) {
             let what = match what {
                 ASSEMBLY_NUMBERS => "random numbers by instruction differ from execution to execution:",
+                ASSEMBLY_UNSEEN => "assembly reads or writes memory that no operand names, which is not seen:",
                 _ => "assembly synchronizes through memory that no operand names, in orders that are not explored:",
             };
             super::explore::remark(&alloc::format!("{what} {site}"));

@@ -58,9 +58,9 @@ pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6
     if let Some(result) = print(engine, number, &arguments) {
         return Verdict::Done(result);
     }
-    // While files cannot be changed, nobody can see a change.
-    let sees_files = number == libc::SYS_newfstatat && !engine.restorer.is_protecting() && seen::is_seen(number, &arguments);
-    if let Some(written) = traceless(number, &arguments).filter(|_| !sees_files) {
+    // While nothing in the kernel can be changed, nobody can see a change.
+    let sees_changes = is_question(number) && !engine.restorer.is_protecting() && seen::is_seen(number, &arguments);
+    if let Some(written) = traceless(number, &arguments).filter(|_| !sees_changes) {
         touch(&engine.restorer, written);
         return Verdict::Done(pass(number, arguments));
     }
@@ -199,6 +199,20 @@ fn touch(restorer: &Restorer, written: Written) {
     }
 }
 
+/// Whether the answer of a call that leaves no trace depends on what others of the program's calls do.
+fn is_question(number: libc::c_long) -> bool {
+    matches!(
+        number,
+        libc::SYS_newfstatat
+            | libc::SYS_access
+            | libc::SYS_faccessat
+            | libc::SYS_faccessat2
+            | libc::SYS_getcwd
+            | libc::SYS_getrlimit
+            | libc::SYS_prlimit64
+    )
+}
+
 /// What a call that leaves no trace writes to; `None` for calls that do leave one, or that we do not know.
 fn traceless(number: libc::c_long, arguments: &[usize; 6]) -> Option<Written> {
     let at = |index: usize, length: usize| Some(Some((arguments[index], length)));
@@ -207,7 +221,15 @@ fn traceless(number: libc::c_long, arguments: &[usize; 6]) -> Option<Written> {
         libc::SYS_fstat => at(1, size_of::<libc::stat>()),
         libc::SYS_newfstatat => at(2, size_of::<libc::stat>()),
         libc::SYS_ioctl if arguments[1] == 0x5401 => at(2, 64),
-        libc::SYS_getpid | libc::SYS_getppid | libc::SYS_getuid | libc::SYS_geteuid => Some(None),
+        libc::SYS_getpid | libc::SYS_getppid | libc::SYS_getpgrp | libc::SYS_getpgid | libc::SYS_getsid => Some(None),
+        libc::SYS_getuid | libc::SYS_geteuid | libc::SYS_getgid | libc::SYS_getegid => Some(None),
+        libc::SYS_getpriority | libc::SYS_sched_getscheduler | libc::SYS_membarrier => Some(None),
+        libc::SYS_sched_get_priority_max | libc::SYS_sched_get_priority_min => Some(None),
+        libc::SYS_sched_getparam => at(1, size_of::<libc::sched_param>()),
+        libc::SYS_access | libc::SYS_faccessat | libc::SYS_faccessat2 => Some(None),
+        libc::SYS_getcwd => at(0, arguments[1]),
+        libc::SYS_getrlimit => at(1, size_of::<libc::rlimit>()),
+        libc::SYS_prlimit64 if arguments[2] == 0 => at(3, size_of::<libc::rlimit>()),
         libc::SYS_lseek if matches!(arguments[0], 1 | 2) => Some(None),
         libc::SYS_sched_getaffinity => at(2, arguments[1]),
         libc::SYS_uname => at(0, size_of::<libc::utsname>()),

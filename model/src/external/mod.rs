@@ -188,6 +188,8 @@ pub static EXTERNALS: &[External] = &[
     memory("_ZNSt8__detail15_List_node_base4swapERS0_S1_", &[updates(0, Bytes(16)), updates(1, Bytes(16))]),
     memory("_ZNSt8__detail15_List_node_base7_M_hookEPS0_", &[writes(0, Bytes(16)), updates(1, Bytes(16))]),
     memory("_ZNSt8__detail15_List_node_base9_M_unhookEv", &[updates(0, Bytes(16))]),
+    memory("_ZSt11_Hash_bytesPKvmm", &[reads(0, Argument(1))]),
+    memory("_ZSt15_Fnv_hash_bytesPKvmm", &[reads(0, Argument(1))]),
     memory("_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base", &[reads(0, Bytes(32))]),
     memory("_ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base", &[reads(0, Bytes(32))]),
     memory("_ZSt18_Rb_tree_incrementPKSt18_Rb_tree_node_base", &[reads(0, Bytes(32))]),

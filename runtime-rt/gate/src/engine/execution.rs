@@ -46,6 +46,9 @@ pub(crate) enum Ended {
     NeedFork(&'static str),
 }
 
+/// Who took a step, or how it ended the execution. Small: a step is taken in less time than it takes to move all that may be said of an end.
+pub(super) type Taking = Result<ThreadId, Box<Ended>>;
+
 /// Runs one execution to its end. Does not tell the strategy of the end: the caller does, when the process survives it.
 pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) -> Ended {
     begin(engine);
@@ -59,7 +62,7 @@ pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) 
     };
     engine.come_home();
     control::raise(Word::Threads, engine.model.borrow().threads.len() as u64);
-    ended
+    *ended
 }
 
 fn begin(engine: &Engine) {
@@ -88,7 +91,7 @@ fn begin(engine: &Engine) {
 /// Part of its caller, the loop of an execution: where the engine returned between two fibers, the processor's record of return addresses would
 /// be one off, and both that return and the next fiber's first one mispredicted.
 #[inline(always)]
-fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Option<ThreadId>) -> Result<ThreadId, Ended> {
+fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Option<ThreadId>) -> Taking {
     let mut model = loop {
         let mut model = engine.model.borrow_mut();
         if model.holds.has_news() {
@@ -104,14 +107,14 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
     let mut recorder = engine.recorder.borrow_mut();
     let at = recorder.steps.len();
     if at as u64 >= limit {
-        return Err(Ended::Cut(step_limit(&recorder.steps, limit)));
+        return Err(Box::new(Ended::Cut(step_limit(&recorder.steps, limit))));
     }
     let point = Point { current, enabled: model.found_enabled(), pending: &model.pending };
     let thread = match strategy.choose(&point) {
         Choice::Run(thread) if point.enabled.contains(thread) => thread,
         Choice::Run(_) => control::broken("the strategy chose a thread that is not enabled"),
-        Choice::Abandon => return Err(Ended::Abandoned),
-        Choice::Diverged => return Err(Ended::Diverged),
+        Choice::Abandon => return Err(Box::new(Ended::Abandoned)),
+        Choice::Diverged => return Err(Box::new(Ended::Diverged)),
     };
     let preempts = point.preempts(thread);
     engine.rounds.offer(point.enabled);
@@ -133,7 +136,7 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
 
 /// Lets a thread go on to its next point after its event was performed in the model, with this result.
 #[inline(always)]
-pub(super) fn go_on(engine: &Engine, strategy: &mut dyn Strategy, step: &Step, result: i32) -> Result<ThreadId, Ended> {
+pub(super) fn go_on(engine: &Engine, strategy: &mut dyn Strategy, step: &Step, result: i32) -> Taking {
     let Step { thread, event } = step;
     let thread = *thread;
     timers::fire(engine);
@@ -164,13 +167,13 @@ pub(super) fn go_on(engine: &Engine, strategy: &mut dyn Strategy, step: &Step, r
 
 /// Whether threads go round with the step that this one has taken, and so end the execution.
 #[inline(never)]
-fn look_for_round(engine: &Engine, thread: ThreadId) -> Option<Ended> {
+fn look_for_round(engine: &Engine, thread: ThreadId) -> Option<Box<Ended>> {
     engine.fibers.borrow()[thread.index()].leave_place();
     if !engine.rounds.looks_at_states() {
         return None;
     }
     let (first, threads) = engine.rounds.come_round(|digest| state(engine, digest))?;
-    Some(Ended::Failed(livelock(engine, first, &threads)))
+    Some(Box::new(Ended::Failed(livelock(engine, first, &threads))))
 }
 
 /// Tells of the injected locks that the thread gave up within its step.
@@ -189,7 +192,7 @@ fn tell_released(engine: &Engine, strategy: &mut dyn Strategy, thread: ThreadId)
 /// When nobody can go on: frees whoever can be freed, after which all are to be looked at again. `Err` when the execution is over. Where
 /// locks can be taken away in several ways, the strategy picks one: a part of the step that left nobody able to go on.
 #[inline(never)]
-fn free_somebody(engine: &Engine, strategy: &mut dyn Strategy) -> Result<(), Ended> {
+fn free_somebody(engine: &Engine, strategy: &mut dyn Strategy) -> Result<(), Box<Ended>> {
     if engine.model.borrow().threads.iter().all(|thread| thread.life != Life::Alive) {
         end_as_last(engine)?;
         return Ok(());
@@ -215,18 +218,18 @@ fn free_somebody(engine: &Engine, strategy: &mut dyn Strategy) -> Result<(), End
     let failed = deadlock(&model);
     if control::has_noted(Note::SignalDescriptors) && failed.kind == FailureKind::DeadlockCondition {
         // A thread that waits for a descriptor may wait for a signal of another thread, which would have come.
-        return Err(Ended::Passed);
+        return Err(Box::new(Ended::Passed));
     }
     drop(model);
     if outside && failed.kind != FailureKind::DeadlockLock && outside::wait(engine, Patience::Endless) {
         return Ok(());
     }
-    Err(Ended::Failed(failed))
+    Err(Box::new(Ended::Failed(failed)))
 }
 
 /// All threads have ended, so the process ends as by `exit`: the initial thread lives on to run what that runs. The C library has the last
 /// thread do so; which one that is shows in nothing else.
-fn end_as_last(engine: &Engine) -> Result<(), Ended> {
+fn end_as_last(engine: &Engine) -> Result<(), Box<Ended>> {
     let initial = ThreadId(0);
     engine.model.borrow_mut().revive(initial);
     for child in 1..engine.model.borrow().threads.len() {
@@ -241,8 +244,8 @@ fn end_as_last(engine: &Engine) -> Result<(), Ended> {
 
 /// How a thread has ended the execution.
 #[inline(never)]
-fn ended(engine: &Engine, thread: ThreadId, stop: Stop) -> Ended {
-    match stop {
+fn ended(engine: &Engine, thread: ThreadId, stop: Stop) -> Box<Ended> {
+    Box::new(match stop {
         Stop::Point => control::broken("a point is no end"),
         Stop::Exited(0) => Ended::Passed,
         Stop::Exited(status) => {
@@ -254,7 +257,7 @@ fn ended(engine: &Engine, thread: ThreadId, stop: Stop) -> Ended {
         Stop::NeedLenders => Ended::NeedLenders,
         Stop::Learnt => Ended::Learnt,
         Stop::NeedFork(why) => Ended::NeedFork(why),
-    }
+    })
 }
 
 /// Who of these goes on.

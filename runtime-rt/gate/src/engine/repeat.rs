@@ -7,14 +7,16 @@
 //! Where it is not, or where more is to be found out (threads that go round, locks that were lost, choices within steps), the execution goes
 //! on as others do, and the strategy sees what is different. Only with memory put back (`restore`): another process may die on the way.
 
+use alloc::boxed::Box;
+
 use explorer::strategy::{Step, Strategy};
 use model::ids::ThreadId;
 
-use super::execution::{Ended, go_on};
+use super::execution::{Ended, Taking, go_on};
 use super::fiber::Engine;
 
 /// Takes as many steps as can be taken again; who took the last one, or how the execution ended.
-pub(super) fn steps(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) -> Result<Option<ThreadId>, Ended> {
+pub(super) fn steps(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) -> Result<Option<ThreadId>, Box<Ended>> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let wanted = if engine.restorer.is_protecting() { strategy.repeats() } else { 0 };
     let most = wanted.min(limit).min(engine.recorder.borrow().repeatable());
@@ -36,7 +38,7 @@ pub(super) fn steps(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) ->
 
 /// Takes a step as before; `None` if that is not possible.
 #[inline]
-fn step(engine: &Engine, strategy: &mut dyn Strategy, before: &Step) -> Option<Result<ThreadId, Ended>> {
+fn step(engine: &Engine, strategy: &mut dyn Strategy, before: &Step) -> Option<Taking> {
     let thread = before.thread;
     let (step, result) = {
         let mut model = engine.model.borrow_mut();

@@ -463,19 +463,24 @@ impl Model {
         if matches!(entry.request.ask, Ask::WaitRelease { .. } | Ask::BarrierArrive { .. } | Ask::FutexWait { .. }) {
             entry.woken = false;
         }
-        let kind = match entry.request.ask {
-            Ask::Unlock { .. } => Some(EventKind::Unlock),
-            Ask::Lock { until: Until::Forever, .. } if entry.signals == 0 && !entry.cancelled => Some(EventKind::Lock),
-            _ => None,
-        };
         let site = entry.request.site;
-        match (kind, object) {
-            (Some(kind), Some(id)) => {
-                let range = Some(self.objects.get(id).range);
-                self.pending[thread.index()] = Some(Event { kind, range, object, site });
+        let is_free = entry.signals == 0 && !entry.cancelled;
+        let next = ThreadId::new(self.threads.len());
+        // What is asked for most is written where it is read: the processor waits where what was written in parts is copied as a whole.
+        let pending = &mut self.pending[thread.index()];
+        let mut put = |kind, range, object| *pending = Some(Event { kind, range, object, site });
+        match (&self.threads[thread.index()].request.ask, object) {
+            (Ask::Start, _) => put(EventKind::Start, None, None),
+            (Ask::Exit, _) => put(EventKind::Exit, None, None),
+            (Ask::Create { place: None }, _) => put(EventKind::Create { child: next }, None, None),
+            (&Ask::Join { child }, _) if is_free => put(EventKind::Join { child }, None, None),
+            (Ask::Unlock { .. }, Some(id)) => put(EventKind::Unlock, Some(self.objects.get(id).range), object),
+            (Ask::Lock { until: Until::Forever, .. }, Some(id)) if is_free => {
+                put(EventKind::Lock, Some(self.objects.get(id).range), object);
             }
             _ => self.pending[thread.index()] = Some(self.event_of(thread)),
         }
+        debug_assert!(self.pending[thread.index()] == Some(self.event_of(thread)), "an event is not what was asked for");
         self.look_at_new(thread);
         // Without injected locks there is nothing to ask.
         if self.holds.is_any()

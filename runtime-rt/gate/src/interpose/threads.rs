@@ -82,14 +82,15 @@ fn is_detached(attributes: *const Attributes) -> bool {
 
 /// The thread with this identity, unless it was joined or detached.
 fn find(engine: &Engine, identity: libc::pthread_t) -> Option<ThreadId> {
-    let fibers = engine.fibers.borrow();
-    let at = fibers.iter().position(|fiber| fiber.identity == identity && !fiber.forgotten.get())?;
-    Some(ThreadId::new(at))
+    owner(engine, identity).filter(|thread| !engine.fibers.borrow()[thread.index()].forgotten.get())
 }
 
 /// The thread that has this identity.
 pub(super) fn owner(engine: &Engine, identity: libc::pthread_t) -> Option<ThreadId> {
-    engine.fibers.borrow().iter().rposition(|fiber| fiber.identity == identity).map(ThreadId::new)
+    // Who has one has it from the parked thread of its number.
+    let lent = || engine.lenders.borrow().iter().position(|lender| lender.identity == identity).map(|at| at + 1);
+    let at = if identity == engine.initial.get().identity { Some(0) } else { lent() };
+    at.filter(|&at| at < engine.fibers.borrow().len()).map(ThreadId::new)
 }
 
 fn forget(engine: &Engine, thread: ThreadId) -> *mut c_void {

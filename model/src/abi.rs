@@ -147,7 +147,7 @@ pub const LOCK_COUNT: &str = "__atomfix_lock_count";
 /// Beside it: an array of pointers to their names, zero-terminated, for statistics.
 pub const LOCK_NAMES: &str = "__atomfix_lock_names";
 
-/// Environment: where a recording process puts its recording (a folder), and how (`seed=..:delay=..`).
+/// Environment: where a recording process puts its recording (a folder), and how (`seed=..:delay=..:sets=..:wanted=..`).
 pub const ENV_RECORD: &str = "ATOMFIX_RECORD";
 /// What ends the path of a file that says the same to a program with no such environment: behind the program's own path.
 pub const RECORD_BESIDE: &str = ".atomfix/swap.record";

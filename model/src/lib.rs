@@ -1,7 +1,7 @@
 //! The vocabulary of atomfix, in the order in which data flows through the tool.
 //!
 //! A program is captured and *extracted* (`ids`, `site`, `external`, `pointer`, `program`), its passing runs are *profiled*
-//! (`pair`, `correlation`, `recording`, `profile`), inference makes a *plan* with a *certificate* (`plan`, `certificate`), injection applies it, and
+//! (`pair`, `correlation`, `wanted`, `recording`, `profile`), inference makes a *plan* with a *certificate* (`plan`, `certificate`), injection applies it, and
 //! exploration reports on it (`event`, `schedule`, `report`). `cause` says why a lock was lost. `abi` names the runtime hooks that the passes call and the
 //! archives define, `pass` what is asked of these; `wire` is the one way in which any file of ours is framed, checked and written.
 //!
@@ -24,6 +24,7 @@ pub mod correlation;
 pub mod pair;
 pub mod profile;
 pub mod recording;
+pub mod wanted;
 
 pub mod certificate;
 pub mod plan;

@@ -17,7 +17,7 @@ use crate::change::{Before, LONGEST};
 use crate::frame::StackAddress;
 use crate::interpose::{block_size, give_all_back};
 use crate::pace::{Clock, Pace};
-use crate::process::{Local, PACE, current, exiting, with, with_at};
+use crate::process::{Local, ORDERS, PACE, current, exiting, with, with_at};
 use crate::recorder::Recorder;
 use crate::shadow::{Address, Public};
 use crate::sys;
@@ -177,6 +177,9 @@ fn rw(kind: u32) -> Rw {
 extern "C" fn begin(address: usize, size: u32, kind: u32, site: u64, met: Met<'_>, stack: usize) -> *const c_void {
     let stack = StackAddress(stack);
     let Some((recorder, local)) = awake(site, met) else { return core::ptr::null() };
+    if let Some(orders) = ORDERS.get() {
+        orders.bring_about(SiteKey(site), Address(address), size);
+    }
     if local.enter_at(recorder, stack).is_none() {
         return core::ptr::null();
     }

@@ -4,7 +4,7 @@
 //! Read in this order: `frame` (activations and the frontier), `cell` (the last accesses to one word), `shadow` (from
 //! addresses to cells; ownership; stripes), `hold` and `made` (lock instances, and what to call them), `order` (happens-before), `thread` (what belongs to one thread), `observe` (Fig. 5), `joint` (which sites run near each other), `instance` and `watch` (correlated sets),
 //! `recorder` (events in, observations out; tested as ordinary Rust), `give_back` and `quarantine` (blocks that end, and have ended), `table` and `mapping` (where observations go),
-//! `pace` and `perturb` (pauses, delays), `process` (start, fork, end), `doors` and `interpose` (the symbols that the program sees), `sys` (the kernel).
+//! `pace`, `perturb` and `wanted` (pauses, delays, orders to bring about), `process` (start, fork, end), `doors` and `interpose` (the symbols that the program sees), `sys` (the kernel).
 //!
 //! Silent, keeps `errno`, never calls the allocator, tolerates signals at any instruction. Not handled: static executables,
 //! coroutines that switch stacks, memory that is unmapped and mapped again without `malloc`.
@@ -43,6 +43,7 @@ mod table;
 mod pace;
 mod perturb;
 mod process;
+mod wanted;
 
 #[cfg(not(test))]
 mod doors;

@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use model::abi::{ENV_RECORD, RECORD_BESIDE};
 use model::ids::SiteKey;
+use model::wanted::Wanted;
 
 use crate::change::Effect;
 use crate::frame::StackAddress;
@@ -18,6 +19,7 @@ use crate::recorder::Recorder;
 use crate::shadow::{Address, Public};
 use crate::sys::{self, Once, Spin, Zeroed};
 use crate::thread::{Region, Thread};
+use crate::wanted::Orders;
 use crate::watch::Watch;
 
 /// A thread's state, and what others may see of it.
@@ -39,6 +41,9 @@ static OFF: Public = Public::new();
 /// The process's windows and pauses.
 pub(crate) static PACE: Pace = Pace::new();
 
+/// The orders that the process is to bring about, if there are any.
+pub(crate) static ORDERS: Once<Orders> = Once::new();
+
 /// The process's recorder, once it has begun.
 static RECORDER: Once<Recorder> = Once::new();
 static BEGINNING: Spin = Spin::new();
@@ -56,6 +61,7 @@ struct Settings {
     delay: bool,
     /// Whether the watch list beside the folder is to be watched.
     sets: bool,
+    orders: Orders,
 }
 
 const PATH: usize = 4096;
@@ -213,6 +219,7 @@ fn begin() -> Option<&'static Recorder> {
 
 fn make() -> Option<&'static Recorder> {
     let settings = settings()?;
+    ORDERS.set(Some(&settings.orders).filter(|orders| !orders.is_empty()));
     let (executable, slide) = executable()?;
     let (path, identity) = new_recording(settings, slide);
     let mapping = Mapping::create(CStr::from_bytes_until_nul(&path).ok()?, identity)?;
@@ -284,7 +291,7 @@ fn from_environment() -> Option<Settings> {
 }
 
 fn parse(text: &[u8]) -> Option<Settings> {
-    let mut settings = Settings { folder: [0; PATH], folder_length: 0, seed: 0, delay: true, sets: false };
+    let mut settings = Settings { folder: [0; PATH], folder_length: 0, seed: 0, delay: true, sets: false, orders: Orders::default() };
     let mut rest = text;
     while let Some(colon) = rest.iter().rposition(|&byte| byte == b':') {
         let number = |digits: &[u8]| core::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
@@ -295,6 +302,8 @@ fn parse(text: &[u8]) -> Option<Settings> {
             settings.delay = delay != 0;
         } else if let Some(sets) = option.strip_prefix(b"sets=").and_then(number) {
             settings.sets = sets != 0;
+        } else if let Some(order) = option.strip_prefix(b"wanted=").and_then(Wanted::parse) {
+            settings.orders.add(order);
         } else {
             break;
         }
@@ -404,6 +413,7 @@ extern "C" fn forked() {
         return;
     };
     local.public.inside.store(1, Ordering::Relaxed);
+    ORDERS.get().into_iter().for_each(Orders::after_fork);
     let begun = local.act(|thread| {
         (thread.pending, thread.pending_instance, thread.pending_store) = (None, None, None);
         recorder.after_fork(thread, || {
@@ -430,15 +440,21 @@ pub(crate) fn exiting() {
 
 #[cfg(test)]
 mod tests {
+    use std::format;
+    use std::string::ToString;
+    use std::vec::Vec;
+
     use super::*;
 
     #[test]
     fn settings_end_a_path_that_may_hold_colons() {
         type Parsed<'a> = Option<(&'a str, u64, bool)>;
-        let cases: [(&str, Parsed<'_>); 7] = [
+        let cases: [(&str, Parsed<'_>); 9] = [
             ("/tmp/x", Some(("/tmp/x", 0, true))),
             ("/tmp/x:seed=5", Some(("/tmp/x", 5, true))),
             ("/tmp/x:seed=5:sets=1", Some(("/tmp/x", 5, true))),
+            ("/tmp/x:seed=5:wanted=1-2:wanted=3-4", Some(("/tmp/x", 5, true))),
+            ("/tmp/x:wanted=1:seed=5", Some(("/tmp/x:wanted=1", 5, true))),
             ("/tmp/a:b:seed=5:delay=0", Some(("/tmp/a:b", 5, false))),
             ("/tmp/a:seed=x", Some(("/tmp/a:seed=x", 0, true))),
             ("", None),
@@ -449,5 +465,14 @@ mod tests {
             let parsed = parsed.as_ref().map(|found| (&found.folder[..found.folder_length], found.seed, found.delay));
             assert_eq!(parsed, expected.map(|(folder, seed, delay)| (folder.as_bytes(), seed, delay)), "{text}");
         }
+    }
+
+    #[test]
+    fn settings_name_the_orders_to_bring_about_as_many_as_there_is_room_for() {
+        let all: Vec<Wanted> = (0..10).map(|n| Wanted { between: SiteKey(u64::MAX - n), second: SiteKey(n) }).collect();
+        let text = all.iter().fold("/tmp/x:seed=1".to_string(), |text, order| format!("{text}:wanted={order}"));
+        let orders = parse(text.as_bytes()).expect("settings").orders;
+        let known: Vec<bool> = all.iter().map(|order| orders.of(order.between).is_some() && orders.of(order.second).is_some()).collect();
+        assert_eq!(known, [false, false, true, true, true, true, true, true, true, true], "from the end");
     }
 }

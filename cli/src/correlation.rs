@@ -9,7 +9,7 @@ use std::path::Path;
 use inference::Thresholds;
 use inference::correlate::{self, Candidates, Subject};
 use model::correlation::encode_watched;
-use model::profile::Profile;
+use model::profile::Evidence;
 use profiler::ProfileError;
 use profiler::perturb::{Watching, watch_list};
 
@@ -67,14 +67,12 @@ impl Steps {
 
 /// Chooses the sets to watch, and writes the watch list for processes that record into `folder`.
 pub(crate) fn choose(
-    (subject, known): (&Subject, &Profile),
-    new: &Profile,
+    subject: &Subject,
+    evidence: &Evidence,
     thresholds: &Thresholds,
     folder: &Path,
 ) -> Result<(Candidates, Watching), ProfileError> {
-    let mut all = known.clone();
-    all.merge(new.clone());
-    let candidates = correlate::candidates(subject, &all.evidence(), thresholds);
+    let candidates = correlate::candidates(subject, evidence, thresholds);
     if candidates.sets.is_empty() {
         return Ok((candidates, Watching::Nothing));
     }

@@ -1,6 +1,6 @@
 //! Runs instrumented programs and learns from those runs that pass.
 //!
-//! In order: `perturb` gives each run its seed, `run` runs a program and judges it, `collect` reads the recordings that its
+//! In order: `perturb` gives each run its seed, `wanted` the orders to bring about, `run` runs a program and judges it, `collect` reads the recordings that its
 //! processes left (`model::recording`), `symbols` names the locks in them, `swap` puts the instrumented program in the place of
 //! the original while a test suite runs.
 //!
@@ -14,5 +14,6 @@ pub mod run;
 pub mod signals;
 pub mod swap;
 pub mod symbols;
+pub mod wanted;
 
 pub use error::ProfileError;

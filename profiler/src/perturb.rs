@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
 
+use model::wanted::Wanted;
+
 /// The seed of one run's delays, or of a whole command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed(pub u64);
@@ -32,13 +34,16 @@ pub enum Watching {
     Sets,
 }
 
-/// The value of `model::abi::ENV_RECORD` that makes a process record into this folder.
+/// The value of `model::abi::ENV_RECORD` that makes a process record into this folder, and bring these orders about.
 #[must_use]
-pub fn record_setting(folder: &Path, seed: Seed, watching: Watching) -> OsString {
+pub fn record_setting(folder: &Path, seed: Seed, watching: Watching, wanted: &[Wanted]) -> OsString {
     let mut value = folder.as_os_str().to_owned();
     value.push(format!(":seed={}", seed.0));
     if watching == Watching::Sets {
         value.push(":sets=1");
+    }
+    for order in wanted {
+        value.push(format!(":wanted={order}"));
     }
     value
 }

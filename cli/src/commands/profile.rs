@@ -15,9 +15,10 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use inference::correlate::{Candidates, Subject};
 use model::abi::ENV_RECORD;
-use model::ids::SiteKey;
-use model::profile::Profile;
+use model::ids::{FunctionId, NodeId, SiteKey};
+use model::profile::{Evidence, Profile};
 use model::program::{NodeKind, Program};
+use model::wanted::Wanted;
 use profiler::ProfileError;
 use profiler::collect::{self, Collected};
 use profiler::perturb::{Seed, Watching, record_setting};
@@ -25,6 +26,7 @@ use profiler::run::{Ending, Execution, Finished, Output, Statuses, execute};
 use profiler::signals::Interrupt;
 use profiler::swap;
 use profiler::symbols::Symbols;
+use profiler::wanted::{Search, unseen};
 
 use crate::captured::captured;
 use crate::correlation::{self, Steps};
@@ -70,6 +72,9 @@ struct Tally {
     complaint: String,
     /// Where processes used memory that another thread had freed, and how many.
     used_after_free: BTreeMap<SiteKey, u32>,
+    /// How many of the failed runs were to bring orders about that no passing run has shown, and those of the last one.
+    failed_directed: u32,
+    failed_orders: Vec<Wanted>,
     profile: Profile,
     /// The sets that the later runs watched.
     watched: Candidates,
@@ -134,7 +139,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if !arguments.swap && task.statuses() == Statuses::Undefined {
         println!("note: main returns nothing, so exit statuses say nothing and were not looked at");
     }
-    print!("{}", used_after_free(&tally, &program));
+    print!("{}{}", failed_directed(&tally, &program), used_after_free(&tally, &program));
     if tally.passed == 0 {
         return Err(all_failed(arguments, &tally).into());
     }
@@ -189,6 +194,13 @@ impl Task<'_> {
         Steps::of(runs, self.known.1.runs.len())
     }
 
+    /// All that is known so far.
+    fn evidence(&self, new: &Profile) -> Evidence {
+        let mut all = self.known.1.clone();
+        all.merge(new.clone());
+        all.evidence()
+    }
+
     fn statuses(&self) -> Statuses {
         let mut mains = self.known.0.functions.iter().filter(|function| function.name == "main" && !function.local);
         if mains.any(|main| main.signature.starts_with("void")) { Statuses::Undefined } else { Statuses::Judged }
@@ -203,6 +215,7 @@ fn run_all(task: &Task<'_>, seed: Seed, steps: Steps, bar: &ProgressBar) -> Resu
     bar.set_length(u64::from(runs));
     let mut tally = Tally::default();
     let mut watching = Watching::Nothing;
+    let mut search = Search::default();
     let subject = (steps.watching > 0).then(|| Subject::of(task.known.0));
     for number in 0..runs {
         if task.interrupt.requested() {
@@ -210,41 +223,58 @@ fn run_all(task: &Task<'_>, seed: Seed, steps: Steps, bar: &ProgressBar) -> Resu
         }
         bar.set_position(u64::from(number));
         bar.set_message(outcome(&tally));
-        // More is known after each run, so the sets are chosen anew.
-        if let Some(subject) = subject.as_ref().filter(|_| number >= steps.counting) {
+        // More is known after each run, so the sets are chosen anew, and the orders that were not seen. Every second run is left alone.
+        let subject = subject.as_ref().filter(|_| number >= steps.counting);
+        let directed = number % 2 == 1;
+        let evidence = (directed || subject.is_some()).then(|| task.evidence(&tally.profile));
+        if let Some((subject, evidence)) = subject.zip(evidence.as_ref()) {
             let thresholds = task.arguments.correlation.thresholds();
-            (tally.watched, watching) =
-                correlation::choose((subject, task.known.1), &tally.profile, &thresholds, task.recordings).map_err(failure)?;
+            (tally.watched, watching) = correlation::choose(subject, evidence, &thresholds, task.recordings).map_err(failure)?;
         }
-        let finished = run_once(task, seed.of_run(number), watching)?;
-        if finished.ending == Ending::Passed {
-            tally.learn(collect::collect(task.recordings, task.symbols, &tally.watched.sets).map_err(failure)?);
-        } else {
-            *tally.failed.entry(finished.ending).or_default() += 1;
-            tally.complaint = finished.complaint;
-        }
+        let seed = seed.of_run(number);
+        let orders = evidence.filter(|_| directed).map_or_else(Vec::new, |evidence| search.choose(&unseen(&evidence), seed));
+        let finished = run_once(task, seed, watching, &orders)?;
+        let ending = match finished.ending {
+            Ending::Passed => tally.learn(collect::collect(task.recordings, task.symbols, &tally.watched.sets).map_err(failure)?),
+            failed => {
+                tally.complaint = finished.complaint;
+                failed
+            }
+        };
+        search.tried(&orders, ending);
+        tally.count(ending, orders);
         collect::discard(task.recordings).map_err(failure)?;
     }
     Ok(tally)
 }
 
 impl Tally {
-    /// A run ended as it should. It has not passed if all that it taught is what must not be learnt.
-    fn learn(&mut self, collected: Collected) {
-        if collected.runs.is_empty() && !collected.used_after_free.is_empty() {
-            *self.failed.entry(Ending::UsedAfterFree).or_default() += 1;
-        } else {
+    /// Counts a run that was to bring these orders about.
+    fn count(&mut self, ending: Ending, orders: Vec<Wanted>) {
+        if ending == Ending::Passed {
             self.passed += 1;
+            return;
         }
+        *self.failed.entry(ending).or_default() += 1;
+        if !orders.is_empty() {
+            self.failed_directed += 1;
+            self.failed_orders = orders;
+        }
+    }
+
+    /// A run ended as it should. It has not passed if all that it taught is what must not be learnt.
+    fn learn(&mut self, collected: Collected) -> Ending {
+        let is_stale = collected.runs.is_empty() && !collected.used_after_free.is_empty();
         for site in collected.used_after_free {
             *self.used_after_free.entry(site).or_default() += 1;
         }
         self.profile.merge(Profile { runs: collected.runs });
+        if is_stale { Ending::UsedAfterFree } else { Ending::Passed }
     }
 }
 
-fn run_once(task: &Task<'_>, seed: Seed, watching: Watching) -> Result<Finished, Failure> {
-    let environment = [(ENV_RECORD, record_setting(task.recordings, seed, watching))];
+fn run_once(task: &Task<'_>, seed: Seed, watching: Watching, orders: &[Wanted]) -> Result<Finished, Failure> {
+    let environment = [(ENV_RECORD, record_setting(task.recordings, seed, watching, orders))];
     let seconds = task.arguments.timeout.or((!task.arguments.swap).then_some(60));
     let mut execution = Execution {
         program: task.program,
@@ -291,16 +321,31 @@ fn outcome(tally: &Tally) -> String {
     format!("{} passed, {failed} failed{kinds}", counted(tally.passed, "run"))
 }
 
+/// What runs failed of that were held to orders which no passing run has shown: that is what profiling is to keep out, and no cause for alarm.
+fn failed_directed(tally: &Tally, program: &Program) -> String {
+    if tally.failed_directed == 0 {
+        return String::new();
+    }
+    let sites = program.sites();
+    let place = |site| readable(&place_of(program, &sites, site));
+    let line = |order: &Wanted| format!("\n  {} just before {} in another thread", place(order.between), place(order.second));
+    let orders: String = tally.failed_orders.iter().map(line).collect();
+    let runs = counted(tally.failed_directed, "failed run");
+    format!("note: threads were held back in {runs}, to see what no run had shown before; in the last one{orders}\n")
+}
+
 /// Where memory was used that another thread had freed, a line each.
 fn used_after_free(tally: &Tally, program: &Program) -> String {
     let sites = program.sites();
-    let place =
-        |site: &SiteKey| sites.get(site).map_or_else(|| site.to_string(), |&(function, node)| program.function(function).place_of(node));
-    let line = |(site, &count): (&SiteKey, &u32)| {
-        let (place, processes) = (readable(&place(site)), counted(count, "process"));
+    let line = |(&site, &count): (&SiteKey, &u32)| {
+        let (place, processes) = (readable(&place_of(program, &sites, site)), counted(count, "process"));
         format!("note: memory was used that another thread had freed, at {place} in {processes}: nothing was learnt from there\n")
     };
     tally.used_after_free.iter().map(line).collect()
+}
+
+fn place_of(program: &Program, sites: &BTreeMap<SiteKey, (FunctionId, NodeId)>, site: SiteKey) -> String {
+    sites.get(&site).map_or_else(|| site.to_string(), |&(function, node)| program.function(function).place_of(node))
 }
 
 fn all_failed(arguments: &Arguments, tally: &Tally) -> Failure {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use model::pair::Atomicity;
 use model::profile::LockName;
 
 use crate::sandbox::Sandbox;
@@ -43,6 +44,47 @@ fn the_same_seed_gives_the_same_delays_to_the_same_run() {
     let profile = sandbox.profile();
     assert_eq!(profile.runs.values().map(|run| run.seed).collect::<Vec<_>>(), [5, 5]);
     assert_eq!(profile.evidence().runs, 2, "two runs, each with an identity of its own");
+}
+
+#[test]
+fn an_order_too_rare_for_chance_is_brought_about_and_named_where_runs_fail_of_it() {
+    const SOURCE: &str = r"
+#include <assert.h>
+#include <pthread.h>
+#include <unistd.h>
+static int shown, count;
+static void *work(void *unused) {
+  shown = 1;
+  shown = 0;
+  int seen = count; /* a lost update */
+  count = seen + 1;
+  return unused;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, work, 0);
+  usleep(8000);
+  int value = shown;
+  count = value + 10;
+  pthread_join(t, 0);
+  assert(count != 1);
+  return 0;
+}
+";
+    let sandbox = Sandbox::new();
+    sandbox.write("rare.c", SOURCE);
+    sandbox.atomfix(&["cc", "-g", "rare.c", "-o", "rare", "-pthread"]).good();
+    let said = sandbox.atomfix(&["profile", "./rare", "--runs", "20", "--seed", "1"]).good();
+    let evidence = sandbox.profile_of("rare").evidence();
+    let writes = |site| evidence.sites[site].rw.writes();
+    let of_stores = evidence.pairs.iter().filter(|(key, _)| writes(&key.first) && writes(&key.second));
+    let weakest: Vec<_> = of_stores.map(|(_, (pair, _))| pair.atomicity).collect();
+    // It is EXCLUSIVE where runs are not directed: the stores follow each other at once, and the read comes 8 ms later.
+    assert_eq!(weakest, [Atomicity::Read], "{}", said.out);
+    let line = |text| 1 + SOURCE.lines().position(|line| line.contains(text)).expect("such a line");
+    let lost =
+        format!("\n  rare.c:{} (main) just before rare.c:{} (work) in another thread\n", line("count = value"), line("count = seen"));
+    assert!(said.out.contains("\nnote: threads were held back in ") && said.out.contains(&lost), "{}", said.out);
 }
 
 #[test]

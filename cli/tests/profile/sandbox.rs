@@ -163,7 +163,12 @@ impl Sandbox {
 
     /// The profile that was stored.
     pub(crate) fn profile(&self) -> Profile {
-        let bytes = self.read("app.atomfix/profile");
+        self.profile_of("app")
+    }
+
+    /// That of another program.
+    pub(crate) fn profile_of(&self, program: &str) -> Profile {
+        let bytes = self.read(&format!("{program}.atomfix/profile"));
         postcard::from_bytes(unframe(PROFILE, &bytes).expect("framed")).expect("a profile")
     }
 

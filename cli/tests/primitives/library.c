@@ -23,8 +23,14 @@
 // case copied-struct: 0 | 1 | 2
 // case copied-string: 0 | 1 | 2
 // case compared: -1 | 0 | 1
+// Where something is found is where it stands, not where it was copied to.
+// case found-text: 0 | 1
+// case found-letter: 1
+// case found-bytes: 0 | 1
+// case endless: 0 | 1
 // What else a copying call reads is as it was when it was read, in a handler that copies too.
 // case interrupted: 0 | 1 | 2
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -75,6 +81,8 @@ static void *beside(void *unused) {
   if (IS("copied")) text[20] = 1, other[20] = 2;
   if (IS("copied-struct")) from.b = 1, to.b = 2;
   if (IS("copied-string") || IS("interrupted")) text[20] = '1', other[20] = '2';
+  if (!strncmp(is, "found", 5)) text[0] = 'x', other[1] = 'z';
+  if (IS("endless")) format(text, (size_t)-1, "%d", 123);
   if (IS("compared")) text[20] = 'x', other[20] = 'x';
   return NULL;
 }
@@ -87,10 +95,16 @@ int main(int argc, char **argv) {
   if (IS("read")) pipe(ends), write(ends[1], "abc", 3);
   if (IS("copied-string") || IS("interrupted")) memset(text, '0', 30), memset(other, '0', 30);
   if (IS("compared")) memset(text, 'a', 30), memset(other, 'a', 30);
+  if (!strncmp(is, "found", 5)) strcpy(text, "aabb"), strcpy(other, IS("found-letter") ? "b" : "bb");
   if (IS("interrupted")) signal(SIGUSR1, handle);
   pthread_create(&t, NULL, beside, NULL);
   int seen = 0;
   if (strstr(is, "cpy") || strstr(is, "cat") || strstr(is, "printf") || IS("read")) seen = text[2] != 0;
+  if (IS("endless")) seen = text[2] != 0;
+  if (!strncmp(is, "found", 5)) {
+    char *at = IS("found-text") ? strstr(text, other) : IS("found-letter") ? strpbrk(text, other) : memmem(text, 4, other, 2);
+    seen = at == NULL ? 0 : at == text + 2 ? 1 : 2;
+  }
   if (IS("wide")) seen = letters[2] != 0;
   if (IS("strncmp")) seen = strncmp(text, "xyb", 3) < 0 ? -1 : 0;
   if (IS("strtol")) seen = (int)strtol(text, NULL, 10);

@@ -107,7 +107,8 @@ pub struct Format {
 pub struct External {
     /// Its linkage name.
     pub name: &'static str,
-    /// Memory it touches on behalf of its caller.
+    /// Memory it touches on behalf of its caller, in this order. A call may be given a copy of what it only reads but for the last range: what it returns or
+    /// stores may point into that one alone.
     pub ranges: &'static [Range],
     /// A format that tells of more memory.
     pub format: Option<Format>,
@@ -286,7 +287,7 @@ pub static EXTERNALS: &[External] = &[
     memory("memchr", &[reads(0, Argument(2))]),
     memory("memcmp", &[reads(0, Argument(2)), reads(1, Argument(2))]),
     memory("memcpy", &[reads(1, Argument(2)), writes(0, Argument(2))]),
-    memory("memmem", &[reads(0, Argument(1)), reads(2, Argument(3))]),
+    memory("memmem", &[reads(2, Argument(3)), reads(0, Argument(1))]),
     memory("memmove", &[reads(1, Argument(2)), writes(0, Argument(2))]),
     memory("mempcpy", &[reads(1, Argument(2)), writes(0, Argument(2))]),
     memory("memrchr", &[reads(0, Argument(2))]),
@@ -386,12 +387,12 @@ pub static EXTERNALS: &[External] = &[
     memory("strncpy", &[reads(1, UpTo(2)), writes(0, Argument(2))]),
     memory("strndup", &[reads(0, UpTo(1))]),
     memory("strnlen", &[reads(0, UpTo(1))]),
-    memory("strpbrk", &[reads(0, Text), reads(1, Text)]),
+    memory("strpbrk", &[reads(1, Text), reads(0, Text)]),
     memory("strrchr", &[reads(0, Text)]),
     // What they cut up is known to nobody but them.
     memory("strsep", &[updates(0, Bytes(8))]),
     memory("strspn", &[reads(0, Text), reads(1, Text)]),
-    memory("strstr", &[reads(0, Text), reads(1, Text)]),
+    memory("strstr", &[reads(1, Text), reads(0, Text)]),
     memory("strtod", &[reads(0, Number)]),
     memory("strtof", &[reads(0, Number)]),
     memory("strtok_r", &[updates(2, Bytes(8))]),

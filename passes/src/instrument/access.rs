@@ -215,7 +215,11 @@ impl<'m> Context<'_, 'm> {
                 let room = self.builder.resize(call.argument(room)?, self.declared.module().integer(64));
                 Some(self.builder.smaller(self.printed(call, format.argument), room))
             }
-            (Length::Printed(room), None) => self.computed(Length::Argument(room), call),
+            (Length::Printed(room), None) => {
+                // Some say that there is room for ever.
+                const LONG: u64 = 1 << 16;
+                Some(self.builder.smaller(self.computed(Length::Argument(room), call)?, self.declared.u64(LONG)))
+            }
             (Length::Result, _) => self.computed(range.limit.map_or(Length::Bytes(1), Length::Argument), call),
             (Length::StringAt(index), _) => Some(self.text(call.argument(index)?)),
             (Length::Joined(index), _) => {

@@ -143,7 +143,7 @@ impl User<'_> {
     fn profile(&self, arguments: &[String], round: u64) -> Result<bool> {
         let (runs, seed) = (self.settings.profile_runs.to_string(), (self.settings.seed + round).to_string());
         // A kernel that may deadlock does so while profiled too; that run fails, and should do so soon.
-        let child = self.atomfix("profile").args(["./app", "--runs", &runs, "--seed", &seed, "--timeout", "5", "--"]);
+        let child = self.atomfix("profile").args(["./app", "--runs", &runs, "--seed", &seed, "--timeout", "5", "--directed", "--"]);
         let end = child.args(arguments).run()?;
         if round + 1 < PROFILE_ROUNDS && end.stderr.contains("no run passed") {
             return Ok(false);

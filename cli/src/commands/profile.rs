@@ -53,6 +53,10 @@ pub(crate) struct Arguments {
     /// Count a run as failed unless it prints exactly what is in this file
     #[arg(long, value_name = "FILE", conflicts_with = "swap")]
     expect: Option<PathBuf>,
+    /// In every other run, hold threads back to bring about what no run has shown: fewer locks that are not needed. Only for runs that fail whenever
+    /// something went wrong: what goes wrong unseen is learnt as right
+    #[arg(long)]
+    directed: bool,
     /// Put the recording build in the program's place while the command behind `--` runs, and judge all its processes by its status
     #[arg(long, requires = "arguments")]
     swap: bool,
@@ -223,9 +227,9 @@ fn run_all(task: &Task<'_>, seed: Seed, steps: Steps, bar: &ProgressBar) -> Resu
         }
         bar.set_position(u64::from(number));
         bar.set_message(outcome(&tally));
-        // More is known after each run, so the sets are chosen anew, and the orders that were not seen. Every second run is left alone.
+        // More is known after each run, so the sets are chosen anew, and the orders that were not seen. Every other run is left alone.
         let subject = subject.as_ref().filter(|_| number >= steps.counting);
-        let directed = number % 2 == 1;
+        let directed = task.arguments.directed && number % 2 == 1;
         let evidence = (directed || subject.is_some()).then(|| task.evidence(&tally.profile));
         if let Some((subject, evidence)) = subject.zip(evidence.as_ref()) {
             let thresholds = task.arguments.correlation.thresholds();

@@ -74,7 +74,7 @@ int main(void) {
     let sandbox = Sandbox::new();
     sandbox.write("rare.c", SOURCE);
     sandbox.atomfix(&["cc", "-g", "rare.c", "-o", "rare", "-pthread"]).good();
-    let said = sandbox.atomfix(&["profile", "./rare", "--runs", "20", "--seed", "1"]).good();
+    let said = sandbox.atomfix(&["profile", "./rare", "--runs", "20", "--seed", "1", "--directed"]).good();
     let evidence = sandbox.profile_of("rare").evidence();
     let writes = |site| evidence.sites[site].rw.writes();
     let of_stores = evidence.pairs.iter().filter(|(key, _)| writes(&key.first) && writes(&key.second));

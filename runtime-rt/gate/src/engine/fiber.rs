@@ -33,8 +33,8 @@ use crate::gate::thread::Hope;
 use crate::interpose::named::Names;
 use crate::interpose::once::Running;
 use crate::sys::switch::{StackPointer, TlsBase, set_tls_base, swap};
-use explorer::races::{Party, Race, Races};
-use model::event::{Event, Range};
+use explorer::races::{Race, Races};
+use model::event::Range;
 
 /// A thread's routine and its argument.
 #[derive(Clone, Copy)]
@@ -434,16 +434,6 @@ impl Engine {
 }
 
 impl Engine {
-    /// A step was performed, which may order threads.
-    #[inline]
-    pub(crate) fn note_step(&self, thread: ThreadId, event: &Event) {
-        if self.looks_for_races.get()
-            && let Some(races) = self.races.borrow_mut().as_mut()
-        {
-            races.perform(thread, event);
-        }
-    }
-
     /// In a fiber: the thread looks at what may end its circle, and will not look the same again.
     pub(crate) fn hope(&self, hope: Hope) {
         self.with_current(|fiber| fiber.circle.borrow_mut().hope(hope));
@@ -466,29 +456,5 @@ impl Engine {
             super::explore::remark(&alloc::format!("{what} {site}"));
         }
         self.go_on(ran);
-    }
-
-    /// In a fiber: an access is about to happen.
-    #[inline]
-    pub(crate) fn note_access(&self, party: Party, range: Range) {
-        if self.looks_for_races.get()
-            && let Some(race) = self.races.borrow_mut().as_mut().and_then(|races| races.access(party, range))
-        {
-            self.found_races.borrow_mut().push(race);
-        }
-    }
-
-    /// In a fiber: a block is about to be given back.
-    pub(crate) fn note_end(&self, party: Party, block: Range) {
-        if let Some(race) = self.races.borrow_mut().as_mut().and_then(|races| races.gives_back(party, block)) {
-            self.found_races.borrow_mut().push(race);
-        }
-    }
-
-    /// In a fiber: memory was allocated, which has no past.
-    pub(crate) fn note_allocation(&self, range: Range) {
-        if let Some(races) = self.races.borrow_mut().as_mut() {
-            races.renew(range);
-        }
     }
 }

@@ -105,11 +105,13 @@ impl Strategy for Replay {
     }
 
     fn begin(&mut self) -> bool {
-        let first = !self.begun;
-        self.begun = true;
+        // Whether this says that there is nothing more: then what came of it stays.
+        if core::mem::replace(&mut self.begun, true) {
+            return false;
+        }
         self.at = 0;
         self.divergence = None;
-        first
+        true
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
@@ -153,5 +155,28 @@ impl Strategy for Replay {
 
     fn divergence(&self) -> Option<Divergence> {
         self.divergence
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::explore::explore;
+    use crate::fake::program::parse;
+
+    #[test]
+    fn where_it_differed_is_known_when_all_is_over() {
+        let program = parse("main: read x r");
+        let expected = Expected {
+            thread: ThreadId(0),
+            what: Some(What { kind: KindCode::from_number(0).expect("a kind"), site: None }),
+            picks: Vec::new(),
+        };
+        let start = Expected { what: None, ..expected.clone() };
+        let mut replay = Replay::new([start, expected.clone(), expected].to_vec(), Discipline::Strict);
+        explore(&program, &mut replay);
+        assert!(!replay.begin());
+        let divergence = replay.divergence().expect("it differs");
+        assert_eq!((divergence.step, divergence.enabled, replay.counts().diverged), (1, true, 1));
     }
 }

@@ -202,3 +202,46 @@ int main(void) {
 ";
     check(source, &["Assertion `!seen' failed"]);
 }
+
+/// Steps that no hook announces have no number among the accesses of the thread, or one of their own: a replay takes no other access for them.
+#[test]
+fn what_no_hook_announces_is_replayed() {
+    let head = "#include <assert.h>
+#include <pthread.h>
+static pthread_cond_t full = PTHREAD_COND_INITIALIZER;
+static void *result;
+static int seen;
+";
+    let destroys = format!(
+        "{head}static void *other(void *p) {{
+  pthread_cond_signal(&full);
+  return p;
+}}
+int main(void) {{
+  pthread_t t;
+  pthread_create(&t, 0, other, 0);
+  pthread_detach(t);
+  pthread_cond_destroy(&full);
+}}
+"
+    );
+    check(&destroys, &["misuse: a synchronization object is used that was destroyed", "t0 destroyed it at app.c:14"]);
+    let joins = format!(
+        "{head}static void *first(void *p) {{ return &seen; }}
+static void *second(void *p) {{
+  void *before = result;
+  seen = before != result;
+  return p;
+}}
+int main(void) {{
+  pthread_t t, u;
+  pthread_create(&t, 0, first, 0);
+  pthread_create(&u, 0, second, 0);
+  pthread_join(t, &result);
+  pthread_join(u, 0);
+  assert(!seen);
+}}
+"
+    );
+    check(&joins, &["Assertion `!seen' failed"]);
+}

@@ -120,9 +120,9 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
     engine.rounds.offer(point.enabled);
     let Some(event) = point.event(thread) else { control::broken("a thread is enabled that is about to do nothing") };
     let step = Step { thread, event: *event };
-    let accesses = engine.fibers.borrow()[thread.index()].accesses.get();
+    let ordinal = engine.fibers.borrow()[thread.index()].asks_for.get();
     // Not from `step`: the processor waits where what was written in parts is copied as a whole.
-    recorder.push(Recorded { step: Step { thread, event: *event }, accesses, preempts });
+    recorder.push(Recorded { step: Step { thread, event: *event }, ordinal, preempts });
     let result = model.perform(thread, &step.event, &mut |pick| {
         let option = strategy.pick(pick);
         recorder.pick(at, option);

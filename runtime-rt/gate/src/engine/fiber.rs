@@ -70,6 +70,8 @@ pub(crate) struct Fiber {
     pub(crate) forgotten: Cell<bool>,
     /// How many accesses it has made.
     pub(crate) accesses: Cell<u64>,
+    /// The number of the access that it asks for, if that is what it asks for.
+    pub(crate) asks_for: Cell<Option<u64>>,
     /// Where its next modelled call stands.
     pub(crate) call_site: Cell<Option<SiteKey>>,
     /// The last site it passed.
@@ -103,6 +105,7 @@ impl Fiber {
             result: Cell::new(core::ptr::null_mut()),
             forgotten: Cell::new(false),
             accesses: Cell::new(0),
+            asks_for: Cell::new(None),
             call_site: Cell::new(None),
             last_site: Cell::new(None),
             base: lender.stack,
@@ -129,10 +132,27 @@ impl Fiber {
         self.result.set(core::ptr::null_mut());
         self.forgotten.set(false);
         self.accesses.set(0);
+        self.asks_for.set(None);
         self.call_site.set(None);
         self.last_site.set(None);
         self.stood.set(0);
         self.name.set(None);
+    }
+
+    /// It comes to an access: the number.
+    #[inline]
+    pub(crate) fn count_access(&self) -> u64 {
+        let ordinal = self.accesses.get() + 1;
+        self.accesses.set(ordinal);
+        ordinal
+    }
+
+    /// Asks for the access with this number. Handlers of signals may come before, and ask for their own.
+    #[inline(always)]
+    pub(crate) fn ask_for(&self, ordinal: u64, ask: impl FnOnce()) {
+        let before = self.asks_for.replace(Some(ordinal));
+        ask();
+        self.asks_for.set(before);
     }
 
     /// Whether its stack has no room left at this frame. One that is far from it is of a stack that the program made.

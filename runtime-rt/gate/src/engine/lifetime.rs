@@ -148,17 +148,26 @@ pub(super) fn announce(engine: &Engine, block: Range, site: Option<SiteKey>) {
     let me = engine.current();
     let ordinal = engine.with_current(|fiber| {
         fiber.circle.borrow_mut().progress();
-        let ordinal = fiber.accesses.get() + 1;
-        fiber.accesses.set(ordinal);
-        ordinal
+        fiber.count_access()
     });
     engine.rounds.disturb();
     let shared = engine.shadow.borrow_mut().touch_all(me, block);
     let Some(site) = site else { return };
-    if engine.recorder.borrow().wants(me, ordinal).unwrap_or(shared) {
-        engine.request(me, Request { ask: Ask::Access { range: block, rw: Rw::Write, atomic: false }, site: Some(site) });
-    }
+    write_out_of_sight(engine, ordinal, block, Some(site), shared);
     engine.note_end(Party { thread: me, site, rw: Rw::Write, atomic: false }, block);
+}
+
+/// In a fiber: asks for a write that no hook announces, the access with this number, where others may see it.
+pub(crate) fn write_out_of_sight(engine: &Engine, ordinal: u64, range: Range, site: Option<SiteKey>, shared: bool) {
+    let me = engine.current();
+    if engine.recorder.borrow().wants(me, ordinal).unwrap_or(shared) {
+        let request = Request { ask: Ask::Access { range, rw: Rw::Write, atomic: false }, site };
+        engine.with_current(|fiber| {
+            fiber.ask_for(ordinal, || {
+                engine.request(me, request);
+            });
+        });
+    }
 }
 
 /// In a fiber: a block was handed out.

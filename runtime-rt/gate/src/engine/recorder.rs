@@ -13,8 +13,8 @@ use model::ids::ThreadId;
 #[derive(Clone, Copy)]
 pub(crate) struct Recorded {
     pub(super) step: Step,
-    /// How many accesses the thread had come to.
-    pub(super) accesses: u64,
+    /// Its number among the thread's accesses, if it is one that is counted.
+    pub(super) ordinal: Option<u64>,
     pub(super) preempts: bool,
 }
 
@@ -87,7 +87,7 @@ impl Recorder {
                 thread,
                 kind: event.kind.code(),
                 site: event.site,
-                ordinal: of_code.then_some(recorded.accesses),
+                ordinal: recorded.ordinal.filter(|_| event.kind.access().is_some()),
                 range: event.range.filter(|_| of_code),
                 picks: picks(at),
             }

@@ -55,8 +55,7 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, frame: usiz
     if fiber.is_full(frame) {
         signals::end_full(engine, site);
     }
-    let ordinal = fiber.accesses.get() + 1;
-    fiber.accesses.set(ordinal);
+    let ordinal = fiber.count_access();
     let shared = engine.shadow.borrow_mut().touch(me, range, rw);
     let asks = engine.recorder.borrow().wants(me, ordinal).unwrap_or(shared || atomic);
     // Whether a write that others may see changes anything is looked at when it is done, and what stands on the thread's own stack when it
@@ -77,7 +76,7 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, frame: usiz
     let stops = asks || found;
     if stops {
         circle::stand(engine, fiber, site, frame);
-        ask();
+        fiber.ask_for(ordinal, ask);
     } else if rw.writes() && !is_local {
         engine.rounds.disturb();
     }

@@ -14,10 +14,11 @@ use model::pair::Rw;
 use super::{deadline, export, storage, store};
 use crate::engine::control;
 use crate::engine::execution::{equip, make_room};
-use crate::engine::fiber::{Engine, Routine, Stop, installed, running};
+use crate::engine::fiber::{Engine, Fiber, Routine, Stop, installed, running};
 use crate::engine::habits::{self, Habit};
 use crate::engine::interrupts;
 use crate::engine::lenders::CREATE;
+use crate::engine::lifetime;
 use crate::engine::thread_names;
 use crate::gate::ask::{Ask, Until};
 use crate::gate::thread::Cancellation;
@@ -100,15 +101,15 @@ fn forget(engine: &Engine, thread: ThreadId) -> *mut c_void {
     fiber.result.get()
 }
 
-/// In a fiber: it is about to store a result, where the program may leave no place for it. The place, if others may see it.
-fn writes<T>(engine: &Engine, place: *mut T, site: Option<SiteKey>) -> Option<Range> {
+/// In a fiber: it is about to store a result, where the program may leave no place for it. The place, and whether others may see it.
+fn writes<T>(engine: &Engine, place: *mut T, site: Option<SiteKey>) -> Option<(Range, bool)> {
     let range = (!place.is_null()).then(|| storage(place))?;
     let me = engine.current();
     let shared = engine.shadow.borrow_mut().touch(me, range, Rw::Write);
     if let Some(site) = site {
         engine.note_access(Party { thread: me, site, rw: Rw::Write, atomic: false }, range);
     }
-    shared.then_some(range)
+    Some((range, shared))
 }
 
 /// In a fiber: creates a thread.
@@ -116,7 +117,7 @@ pub(super) fn start(engine: &Engine, place: *mut libc::pthread_t, attributes: *c
     make_room(engine);
     let site = engine.take_site();
     // Its identity is stored in that step, before the new thread can look.
-    let place_seen = writes(engine, place, site);
+    let place_seen = writes(engine, place, site).and_then(|(range, shared)| shared.then_some(range));
     // Its number is that of the step that creates it: which thread got here first makes no difference.
     let child = ThreadId(engine.point_at(site, Ask::Create { place: place_seen }).unsigned_abs());
     // Threads are never as many again: no circle.
@@ -161,8 +162,9 @@ fn finish(engine: &Engine, identity: libc::pthread_t, place: *mut *mut c_void) -
     let site = engine.with_current(|fiber| fiber.call_site.get());
     match join(engine, identity) {
         Ok(result) => {
-            if let Some(range) = writes(engine, place, site) {
-                engine.point_at(site, Ask::Access { range, rw: Rw::Write, atomic: false });
+            if let Some((range, shared)) = writes(engine, place, site) {
+                let ordinal = engine.with_current(Fiber::count_access);
+                lifetime::write_out_of_sight(engine, ordinal, range, site, shared);
             }
             store(place, result);
             0

@@ -25,9 +25,8 @@ export! {
     fn pthread_barrier_init(barrier: *mut Barrier, attributes: *const Attributes, count: c_uint) -> c_int {
         let result = real!(INIT, fn(*mut Barrier, *const Attributes, c_uint) -> c_int, barrier, attributes, count);
         if let Some(engine) = running().filter(|_| result == 0) {
-            engine.take_site();
             let state = State::Barrier(Model { size: count, arrived: Vec::new() });
-            engine.model.borrow_mut().objects.replace(storage(barrier), state);
+            destroyed::initialize(engine, storage(barrier), state);
         }
         result
     }

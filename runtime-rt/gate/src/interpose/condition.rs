@@ -80,8 +80,7 @@ fn end_wait(engine: &Engine, site: Option<SiteKey>, waiting: Ask) -> c_int {
 export! {
     fn pthread_cond_init(condition: *mut Condition, attributes: *const Attributes) -> c_int {
         if let Some(engine) = running() {
-            engine.take_site();
-            engine.model.borrow_mut().objects.replace(storage(condition), State::Condition(Model::default()));
+            destroyed::initialize(engine, storage(condition), State::Condition(Model::default()));
         }
         real!(INIT, fn(*mut Condition, *const Attributes) -> c_int, condition, attributes)
     }

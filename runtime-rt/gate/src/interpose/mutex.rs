@@ -84,8 +84,7 @@ export! {
     fn pthread_mutex_init(mutex: *mut Mutex, attributes: *const Attributes) -> c_int {
         let result = real!(INIT, fn(*mut Mutex, *const Attributes) -> c_int, mutex, attributes);
         if let Some(engine) = running().filter(|_| result == 0) {
-            engine.take_site();
-            engine.model.borrow_mut().objects.replace(storage(mutex), State::Lock(Lock::new(kind(mutex))));
+            destroyed::initialize(engine, storage(mutex), State::Lock(Lock::new(kind(mutex))));
         }
         result
     }

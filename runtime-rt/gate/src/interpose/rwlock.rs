@@ -59,8 +59,7 @@ export! {
     fn pthread_rwlock_init(lock: *mut RwLock, attributes: *const Attributes) -> c_int {
         let done = real!(INIT, fn(*mut RwLock, *const Attributes) -> c_int, lock, attributes);
         if let Some(engine) = running().filter(|_| done == 0) {
-            engine.take_site();
-            engine.model.borrow_mut().objects.replace(storage(lock), State::Lock(Lock::new(kind(lock))));
+            destroyed::initialize(engine, storage(lock), State::Lock(Lock::new(kind(lock))));
         }
         done
     }

@@ -44,11 +44,10 @@ export! {
     fn sem_init(semaphore: *mut Semaphore, shared: c_int, count: c_uint) -> c_int {
         let result = real!(INIT, fn(*mut Semaphore, c_int, c_uint) -> c_int, semaphore, shared, count);
         if let Some(engine) = running().filter(|_| result == 0) {
-            engine.take_site();
             if shared != 0 {
                 control::note(Note::SharedObjects);
             }
-            engine.model.borrow_mut().objects.replace(storage(semaphore), State::Semaphore(count));
+            destroyed::initialize(engine, storage(semaphore), State::Semaphore(count));
         }
         result
     }

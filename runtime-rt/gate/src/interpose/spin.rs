@@ -26,8 +26,7 @@ const KIND: LockKind = LockKind::NORMAL;
 export! {
     fn pthread_spin_init(spin: *mut Spin, shared: c_int) -> c_int {
         if let Some(engine) = running() {
-            engine.take_site();
-            engine.model.borrow_mut().objects.replace(storage(spin), State::Lock(Lock::new(KIND)));
+            destroyed::initialize(engine, storage(spin), State::Lock(Lock::new(KIND)));
         }
         real!(INIT, fn(*mut Spin, c_int) -> c_int, spin, shared)
     }

@@ -144,8 +144,7 @@ export! {
     fn mtx_init(mutex: *mut Mutex, flags: c_int) -> c_int {
         let done = real!(MUTEX_INIT, fn(*mut Mutex, c_int) -> c_int, mutex, flags);
         if let Some(engine) = running() {
-            engine.take_site();
-            engine.model.borrow_mut().objects.replace(storage(mutex), State::Lock(Lock::new(kind(mutex))));
+            destroyed::initialize(engine, storage(mutex), State::Lock(Lock::new(kind(mutex))));
         }
         done
     }
@@ -189,8 +188,7 @@ export! {
 
     fn cnd_init(condition: *mut Condition) -> c_int {
         if let Some(engine) = running() {
-            engine.take_site();
-            engine.model.borrow_mut().objects.replace(storage(condition), State::Condition(ConditionModel::default()));
+            destroyed::initialize(engine, storage(condition), State::Condition(ConditionModel::default()));
         }
         real!(CONDITION_INIT, fn(*mut Condition) -> c_int, condition)
     }

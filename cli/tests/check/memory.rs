@@ -245,3 +245,42 @@ int main(void) {{
     );
     check(&joins, &["Assertion `!seen' failed"]);
 }
+
+/// A copy is one step. Where another thread could come into the middle of it, that is said, and nothing is called complete.
+#[test]
+fn a_copy_that_others_could_come_between_is_named() {
+    let source = |before: &str, after: &str| {
+        format!(
+            "#include <pthread.h>
+#include <string.h>
+static struct {{ long a, b, c; }} pair;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static void *other(void *p) {{
+  {before}
+  pair.a++;
+  pair.b++;
+  {after}
+  return p;
+}}
+int main(void) {{
+  pthread_t t;
+  pthread_create(&t, 0, other, 0);
+  char copy[sizeof pair];
+  {before}
+  memcpy(copy, &pair, sizeof pair);
+  {after}
+  pthread_join(t, 0);
+  return copy[0] != copy[0];
+}}
+"
+        )
+    };
+    passes(&source("pthread_mutex_lock(&m);", "pthread_mutex_unlock(&m);"));
+    for strategy in ["portfolio", "dpor", "dfs"] {
+        let sandbox = Sandbox::new();
+        sandbox.compile("app.c", &source("", ""), &[]);
+        let said = sandbox.atomfix(&["check", "./app", "--strategy", strategy]);
+        assert!(said.out.contains("schedules of what is seen"), "{strategy}: {}{}", said.out, said.err);
+        assert!(said.out.contains("note: copies: what one call or assignment reads or writes is one step"), "{strategy}: {}", said.out);
+    }
+}

@@ -1,6 +1,8 @@
 // What the library of C++ reads of a string whose hash it makes.
 // flags: -std=c++20
 // outcomes: found | not found
+// covers: what is seen
+// note: copies
 #include <cstdio>
 #include <string>
 #include <thread>

@@ -10,26 +10,36 @@
 // case strtok: 0 | 1
 // case memcpy-checked: 0 | 1
 // case wide: 0 | 1
+// covers wide: what is seen
 // case sprintf: 0 | 1
 // case snprintf: 0 | 1
 // case snprintf-checked: 0 | 1
 // case vsnprintf: 0 | 1
+// covers vsnprintf: what is seen
 // case printed: a | b
 // case printed-part: a | b
 // case scanned: 0 | 1
 // case read: 0 | 1
+// covers read: what is seen
 // case time: 1 | 2
+// covers time: what is seen
 // case copied: 0 | 1 | 2
+// covers copied: what is seen
 // case copied-struct: 0 | 1 | 2
+// covers copied-struct: what is seen
 // case copied-string: 0 | 1 | 2
+// covers copied-string: what is seen
 // case compared: -1 | 0 | 1
+// covers compared: what is seen
 // Where something is found is where it stands, not where it was copied to.
 // case found-text: 0 | 1
 // case found-letter: 1
 // case found-bytes: 0 | 1
 // case endless: 0 | 1
+// covers endless: what is seen
 // What else a copying call reads is as it was when it was read, in a handler that copies too.
 // case interrupted: 0 | 1 | 2
+// covers interrupted: what is seen
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

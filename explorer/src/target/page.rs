@@ -215,6 +215,8 @@ pub enum Note {
     UnseenAtomics = 17,
     /// A thread that looks at a clock until it is late enough went on only when nobody else could.
     LateTime = 18,
+    /// A thread could have come between the accesses that a step of another one stands for.
+    Pieces = 19,
 }
 
 /// All notes, with what they say to people.
@@ -228,6 +230,10 @@ pub const NOTES: &[(Note, &str)] = &[
     (
         Note::LateTime,
         "clocks: a thread that looks at one until it is late enough goes on only when others change something or cannot go on, so more may happen",
+    ),
+    (
+        Note::Pieces,
+        "copies: what one call or assignment reads or writes is one step, also where others use that memory meanwhile, so more may happen",
     ),
     (Note::SignalDescriptors, "the program reads signals from a descriptor: those of its own threads do not come there"),
     (Note::QueuedSignals, "the program queues signals: of several of one kind one comes, and without its value"),
@@ -246,8 +252,9 @@ pub const NOTES: &[(Note, &str)] = &[
     (Note::RandomAddresses, "address randomization could not be switched off: executions may differ"),
 ];
 
-/// Notes of what is out of sight, what threads do there or when time and luck suit them: with any of them, what is covered is not all that may happen.
-pub const OUT_OF_SIGHT: &[Note] = &[Note::EarlyThread, Note::RawThreads, Note::UnseenAtomics, Note::LateTime, Note::Luck];
+/// Notes of what is out of sight, what threads do there, within a step, or when time and luck suit them: with any of them, what is covered is not all
+/// that may happen.
+pub const OUT_OF_SIGHT: &[Note] = &[Note::EarlyThread, Note::RawThreads, Note::UnseenAtomics, Note::LateTime, Note::Luck, Note::Pieces];
 
 impl Note {
     /// Its bit.

@@ -119,6 +119,7 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
     let preempts = point.preempts(thread);
     engine.rounds.offer(point.enabled);
     let Some(event) = point.event(thread) else { control::broken("a thread is enabled that is about to do nothing") };
+    engine.pieces.step(thread, event, point.pending);
     let step = Step { thread, event: *event };
     let ordinal = engine.fibers.borrow()[thread.index()].asks_for.get();
     // Not from `step`: the processor waits where what was written in parts is copied as a whole.

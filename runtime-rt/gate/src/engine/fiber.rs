@@ -21,6 +21,7 @@ use super::kept::Kept;
 use super::lenders::{EXTRA, Lender};
 use super::lifetime::Lifetimes;
 use super::output::Printed;
+use super::pieces::Pieces;
 use super::recorder::Recorder;
 use super::restore::Restorer;
 use super::rounds::Rounds;
@@ -239,6 +240,8 @@ pub(crate) struct Engine {
     pub(crate) names: RefCell<Names>,
     /// What needs more points than usual.
     pub(crate) habits: Habits,
+    /// Accesses that are several.
+    pub(crate) pieces: Pieces,
     /// Parked threads.
     pub(crate) lenders: RefCell<Vec<Lender>>,
     /// The state of the execution.
@@ -321,6 +324,7 @@ impl Engine {
             names: RefCell::default(),
             timers: RefCell::default(),
             habits: Habits::default(),
+            pieces: Pieces::default(),
             lenders: RefCell::default(),
             model: RefCell::default(),
             shadow: RefCell::default(),

@@ -76,6 +76,7 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, frame: usiz
     let stops = asks || found;
     if stops {
         circle::stand(engine, fiber, site, frame);
+        engine.pieces.note(range, atomic);
         fiber.ask_for(ordinal, ask);
     } else if rw.writes() && !is_local {
         engine.rounds.disturb();

@@ -72,6 +72,7 @@ fn begin(engine: &Engine) {
     engine.found_races.borrow_mut().clear();
     engine.lifetimes.begin();
     engine.rounds.begin();
+    engine.pieces.begin();
     engine.refuges.borrow_mut().begin();
     engine.hangs.set(false);
     if let Some(races) = engine.races.borrow_mut().as_mut() {

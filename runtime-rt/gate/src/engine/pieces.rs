@@ -14,13 +14,18 @@ use model::ids::ThreadId;
 use super::control;
 use crate::gate::compare::WORD;
 
-/// Whether the exploration has come to such accesses.
+/// Whether the execution has come to such accesses.
 #[derive(Default)]
 pub(crate) struct Pieces {
     any: Cell<bool>,
 }
 
 impl Pieces {
+    /// An execution begins: what is said of it must not depend on those before.
+    pub(crate) fn begin(&self) {
+        self.any.set(false);
+    }
+
     /// A thread is about to ask for an access to this.
     #[inline]
     pub(crate) fn note(&self, range: Range, atomic: bool) {

@@ -12,6 +12,7 @@ int main(void) {
   pthread_t t;
   sigemptyset(&set);
   sigaddset(&set, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
   pthread_create(&t, NULL, await, NULL);
   assert(pthread_kill(t, SIGUSR1) == 0);
   pthread_join(t, NULL);

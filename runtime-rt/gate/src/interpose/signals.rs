@@ -31,6 +31,8 @@ fn bits(set: *const Set) -> u64 {
 
 /// In a fiber: takes one of these signals.
 fn take(engine: &Engine, set: u64, until: Until) -> c_int {
+    // A signal that came before and is not blocked, as it should be, is not waited for any more.
+    interrupts::look_for_signals(engine);
     engine.point(Ask::AwaitSignal { set, until })
 }
 

@@ -14,7 +14,7 @@ use crate::instrument::{
     Bare, Declared, WaysOut, add_frame, cover_ways_out, enter, inline_hooks, instrument_nodes, look_once, private_addresses,
     quiet_functions,
 };
-use crate::llvm::{Builder, Instruction, Module, with_module};
+use crate::llvm::{Builder, Function, Instruction, Module, with_module};
 use crate::{Hooks, PassError, Skip, Transformed, inject};
 
 /// What to do to a module.
@@ -70,6 +70,8 @@ pub(crate) fn transform_module(module: Module<'_>, what: &Transform<'_>) -> Resu
     if what.hooks == Some(Hooks::RecordInline) {
         inline_hooks(module)?;
     }
+    let changed = |(body, planned): (&Body<'_>, &PlannedBody)| is_open(body, hooks) && (hooks.is_some() || planned.len() > 0);
+    bodies.iter().zip(&planned).filter(|pair| changed(*pair)).for_each(|(body, _)| keep_body(body.function));
     module.verify()?;
     Ok(done)
 }
@@ -98,6 +100,14 @@ fn change<'m>(
     (body, planned, waits): (&Body<'m>, &PlannedBody, &[Instruction<'m>]),
     hooks: Option<Hooks>,
     bare: &Bare<'m>,
+/// Templates of C++ that a library has instances of (`std::string`) are there for inlining only: what was changed in them has to stay where they
+/// are not inlined. In C such a body may call the function that it stands for.
+fn keep_body(function: Function<'_>) {
+    if function.is_for_inlining() && function.name().starts_with("_Z") {
+        function.keep_body();
+    }
+}
+
 ) -> Result<(), PassError> {
     let glances = if hooks.is_none() { Glances::Yes } else { Glances::No };
     let hooks = hooks.filter(|_| !bare.quiet.contains(&body.function));

@@ -1,6 +1,7 @@
 //! Functions: names, bodies, what makes them odd, ways out.
 
 use inkwell::llvm_sys::core;
+use inkwell::llvm_sys::{LLVMLinkage, LLVMVisibility, core};
 use inkwell::llvm_sys::prelude::LLVMValueRef;
 
 use super::handles::{Block, Function, Instruction, Type, Value};
@@ -25,6 +26,22 @@ impl<'m> Function<'m> {
     pub(crate) fn is_intrinsic(self) -> bool {
         llvm!(core::LLVMGetIntrinsicID(self.raw)) != 0
     }
+    /// Whether the compiler knows it by its name and type as one of the C library's.
+    pub(crate) fn is_of_c(self) -> bool {
+        llvm!(shim::atomfix_is_of_c(self.raw)) != 0
+    }
+
+    /// Whether its body here is only for inlining, as a library has it too.
+    pub(crate) fn is_for_inlining(self) -> bool {
+        llvm!(core::LLVMGetLinkage(self.raw)) == LLVMLinkage::LLVMAvailableExternallyLinkage
+    }
+
+    /// Has its body here stay, for this program alone, where it is not inlined.
+    pub(crate) fn keep_body(self) {
+        llvm!(core::LLVMSetLinkage(self.raw, LLVMLinkage::LLVMLinkOnceODRLinkage));
+        llvm!(core::LLVMSetVisibility(self.raw, LLVMVisibility::LLVMHiddenVisibility));
+    }
+
 
     /// Its type.
     pub(crate) fn function_type(self) -> Type<'m> {

@@ -3,6 +3,7 @@
 //!
 //! The output carries the same record as a hardened program, so `atomfix check` explores it with its plan.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -37,7 +38,7 @@ impl Door {
 
     /// The program with the plan's locks, at `out`; how many operations were injected.
     pub fn harden(&self, plan: &Plan, out: &Path) -> Result<u64> {
-        let what = Transform { plan: Some(plan), hooks: None };
+        let what = Transform { plan: Some(plan), hooks: None, own: &BTreeSet::new() };
         let units = self.capture.units.iter().map(|unit| transform(&unit.bitcode, &what)).collect::<Result<Vec<_>, _>>()?;
         let operations = units.iter().map(|unit| unit.operations).sum();
         let plan_text = toml::to_string(plan).context("a plan has a TOML form")?;

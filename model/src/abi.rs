@@ -79,6 +79,9 @@ pub const GATE_RANGE: Hook = hook("__atomfix_gate_range", Void, &[Pointer, U64, 
 /// `read(address, length, number, site) -> address`: as `range`, of what a call reads before it touches something else: returns where this is found
 /// as it was now. `number` tells the ranges of one call apart.
 pub const GATE_READ: Hook = hook("__atomfix_gate_read", Pointer, &[Pointer, U64, U32, U64], &[Archive::Gate]);
+/// `handed(address, what, callee, site)`: the thread is about to call a function outside the program and hands it this pointer: `what` is an
+/// `external::handed::Handing`; `callee` the callee's name where nothing is known of it, its address where a pointer names it, and null otherwise.
+pub const GATE_HANDED: Hook = hook("__atomfix_gate_handed", Void, &[Pointer, U64, Pointer, U64], &[Archive::Gate]);
 /// `call(site)`: the next modelled library call of this thread stands at `site`.
 pub const GATE_CALL: Hook = hook("__atomfix_gate_call", Void, &[U64, U32], &[Archive::Gate]);
 /// `assembly(what, site)`: the thread is about to run inline assembly at `site` that cannot be controlled: `ASSEMBLY_..`.
@@ -113,6 +116,7 @@ pub const HOOKS: &[Hook] = &[
     GATE_COMPARE,
     GATE_RANGE,
     GATE_READ,
+    GATE_HANDED,
     GATE_CALL,
     GATE_ASSEMBLY,
     LOCK_ACQUIRE,

@@ -35,7 +35,7 @@ fn listing(input: &str) -> Result<String, Box<dyn std::error::Error>> {
 }
 
 fn hooked(input: &str, output: &str, hooks: Hooks) -> Result<String, Box<dyn std::error::Error>> {
-    let done = transform(&std::fs::read(input)?, &Transform { plan: None, hooks: Some(hooks) })?;
+    let done = transform(&std::fs::read(input)?, &Transform { plan: None, hooks: Some(hooks), own: &std::collections::BTreeSet::new() })?;
     std::fs::write(output, &done.bitcode)?;
     Ok(format!("sites {} skipped {:?} refused {:?}", done.sites, done.skipped, done.refused))
 }

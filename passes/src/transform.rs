@@ -4,7 +4,7 @@
 //! In a function, locks are inserted before hooks, so that an operation before a node stands before the node's hooks and one
 //! behind it stands behind them. Ways out come last (see `llvm::Function::ways_out`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::plan::Plan;
 
@@ -24,6 +24,8 @@ pub struct Transform<'a> {
     pub plan: Option<&'a Plan>,
     /// Hooks to add.
     pub hooks: Option<Hooks>,
+    /// Functions that the program defines, in whatever module: the hooks of the gate tell them from those of libraries.
+    pub own: &'a BTreeSet<String>,
 }
 
 /// Transforms a module.
@@ -39,12 +41,16 @@ pub fn transform(bitcode: &[u8], what: &Transform<'_>) -> Result<Transformed, Pa
 pub(crate) fn transform_module(module: Module<'_>, what: &Transform<'_>) -> Result<Transformed, PassError> {
     let hooks = what.hooks.map(|hooks| if hooks == Hooks::RecordInline { Hooks::Record } else { hooks });
     let bodies = extract::bodies(module)?;
+    if hooks == Some(Hooks::Gate) {
+        // What functions of the C library only read. Not before, since which locals are nodes depends on whether functions keep addresses.
+        module.run_passes("inferattrs")?;
+    }
     let planned = match what.plan {
         Some(plan) => operations_of(plan, &bodies)?,
         None => bodies.iter().map(|_| PlannedBody::default()).collect(),
     };
     let private = private_addresses(&bodies);
-    let bare = Bare { quiet: quiet_functions(&bodies, &private), private };
+    let bare = Bare { quiet: quiet_functions(&bodies, &private), private, own: what.own };
     let mut done = Transformed { bitcode: Vec::new(), sites: 0, skipped: BTreeMap::new(), refused: Vec::new(), operations: 0 };
     for (body, planned) in bodies.iter().zip(&planned) {
         let waits = what.plan.map_or_else(Vec::new, |plan| inject::listed_calls(module, plan, body));
@@ -64,14 +70,14 @@ pub(crate) fn transform_module(module: Module<'_>, what: &Transform<'_>) -> Resu
     if what.hooks.is_some() || done.operations > 0 {
         strip_promises(module);
     }
+    let changed = |(body, planned): (&Body<'_>, &PlannedBody)| is_open(body, hooks) && (hooks.is_some() || planned.len() > 0);
+    bodies.iter().zip(&planned).filter(|pair| changed(*pair)).for_each(|(body, _)| keep_body(body.function));
     if what.hooks == Some(Hooks::Gate) {
         look_once(module);
     }
     if what.hooks == Some(Hooks::RecordInline) {
         inline_hooks(module)?;
     }
-    let changed = |(body, planned): (&Body<'_>, &PlannedBody)| is_open(body, hooks) && (hooks.is_some() || planned.len() > 0);
-    bodies.iter().zip(&planned).filter(|pair| changed(*pair)).for_each(|(body, _)| keep_body(body.function));
     module.verify()?;
     Ok(done)
 }
@@ -94,12 +100,6 @@ fn count(body: &Body<'_>, planned: &PlannedBody, open: bool, done: &mut Transfor
     }
 }
 
-/// Changes one body. Whatever stands before calls is inserted before its ways out are covered: that may make other instructions of calls.
-fn change<'m>(
-    module: Module<'m>,
-    (body, planned, waits): (&Body<'m>, &PlannedBody, &[Instruction<'m>]),
-    hooks: Option<Hooks>,
-    bare: &Bare<'m>,
 /// Templates of C++ that a library has instances of (`std::string`) are there for inlining only: what was changed in them has to stay where they
 /// are not inlined. In C such a body may call the function that it stands for.
 fn keep_body(function: Function<'_>) {
@@ -108,6 +108,12 @@ fn keep_body(function: Function<'_>) {
     }
 }
 
+/// Changes one body. Whatever stands before calls is inserted before its ways out are covered: that may make other instructions of calls.
+fn change<'m>(
+    module: Module<'m>,
+    (body, planned, waits): (&Body<'m>, &PlannedBody, &[Instruction<'m>]),
+    hooks: Option<Hooks>,
+    bare: &Bare<'_, 'm>,
 ) -> Result<(), PassError> {
     let glances = if hooks.is_none() { Glances::Yes } else { Glances::No };
     let hooks = hooks.filter(|_| !bare.quiet.contains(&body.function));

@@ -2,6 +2,7 @@
 //!
 //! Never shipped: `atomfix harden` knows nothing of it. `locks/rwlocks.c` says what it does not do.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -25,7 +26,7 @@ pub fn build(program: &Path, out: &Path) -> Result<()> {
     plan.push(".atomfix/plan.toml");
     let plan: model::plan::Plan = toml::from_str(&fs::read_to_string(&plan).with_context(|| plan.display().to_string())?)?;
     let capture = capture::open(program)?;
-    let transform = Transform { plan: Some(&plan), hooks: None };
+    let transform = Transform { plan: Some(&plan), hooks: None, own: &BTreeSet::new() };
     let mut bitcode = Vec::new();
     for unit in &capture.units {
         let transformed = passes::transform(&unit.bitcode, &transform)?;

@@ -78,3 +78,66 @@ int main(void) {
         );
     }
 }
+
+#[test]
+fn a_library_that_is_handed_shared_memory_is_named_and_what_it_does_there_is_explored() {
+    const LIBRARY: &str = "void add(int *n) { ++*n; }
+void (*pointer)(int *) = add;
+";
+    const MODULE: &str = "void add_here(int *n) { ++*n; }
+";
+    const PROGRAM: &str = "#include <pthread.h>
+#include <stdio.h>
+void add(int *n), add_here(int *n);
+extern void (*pointer)(int *);
+static int n;
+static void *other(void *p) {
+  int own = 0;
+  add(&own);
+  CALL(&n);
+  return p;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, other, 0);
+  int before = n;
+  pthread_join(t, 0);
+  printf(\"%d\", before);
+}
+";
+    let sandbox = Sandbox::new();
+    sandbox.write("library.c", LIBRARY);
+    sandbox.write("module.c", MODULE);
+    sandbox.write("app.c", PROGRAM);
+    let said = sandbox.run("clang-22", &["-shared", "-fPIC", "library.c", "-o", "libadd.so"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    for (call, options, is_named) in
+        [("add", "-fPIE", true), ("pointer", "-fPIE", true), ("(&add)", "-fno-pie", true), ("add_here", "-fPIE", false)]
+    {
+        let link = if options == "-fno-pie" { "-no-pie" } else { "-pie" };
+        let call = format!("-DCALL={call}");
+        let said = sandbox.atomfix(&[
+            "cc",
+            "-g",
+            "-pthread",
+            options,
+            link,
+            &call,
+            "app.c",
+            "module.c",
+            "-o",
+            "app",
+            "-L.",
+            "-ladd",
+            "-Wl,-rpath,.",
+        ]);
+        assert_eq!(said.code, 0, "{}", said.err);
+        let said = sandbox.atomfix(&["check", "./app", "--outcomes", "--strategy", "dpor"]);
+        assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+        assert!(said.out.contains("printed \"0\"") && said.out.contains("printed \"1\""), "{call}: {}", said.out);
+        let named = said.out.contains("note: `add` of libadd.so has no hooks and is handed memory that threads share")
+            && said.out.contains(": app.c:9:3");
+        assert_eq!(named, is_named, "{call}: {}", said.out);
+        assert_eq!(said.out.contains("of what is seen"), is_named, "{call}: {}", said.out);
+    }
+}

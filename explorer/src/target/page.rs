@@ -217,6 +217,10 @@ pub enum Note {
     LateTime = 18,
     /// A thread could have come between the accesses that a step of another one stands for.
     Pieces = 19,
+    /// A function without hooks is handed memory that threads share.
+    Handed = 20,
+    /// Inline assembly uses memory that no operand names.
+    Assembly = 21,
 }
 
 /// All notes, with what they say to people.
@@ -235,6 +239,11 @@ pub const NOTES: &[(Note, &str)] = &[
         Note::Pieces,
         "copies: what one call or assignment reads or writes is one step, also where others use that memory meanwhile, so more may happen",
     ),
+    (
+        Note::Handed,
+        "libraries that are not instrumented: what their functions do to what they are handed is one step, and what they reach from there is not seen, so more may happen",
+    ),
+    (Note::Assembly, "inline assembly: the orders of accesses that no operand names are not explored, so more may happen"),
     (Note::SignalDescriptors, "the program reads signals from a descriptor: those of its own threads do not come there"),
     (Note::QueuedSignals, "the program queues signals: of several of one kind one comes, and without its value"),
     (Note::SuddenEnd, "a thread ended the process in the middle of a step: what others do right before that is not explored"),
@@ -254,7 +263,8 @@ pub const NOTES: &[(Note, &str)] = &[
 
 /// Notes of what is out of sight, what threads do there, within a step, or when time and luck suit them: with any of them, what is covered is not all
 /// that may happen.
-pub const OUT_OF_SIGHT: &[Note] = &[Note::EarlyThread, Note::RawThreads, Note::UnseenAtomics, Note::LateTime, Note::Luck, Note::Pieces];
+pub const OUT_OF_SIGHT: &[Note] =
+    &[Note::EarlyThread, Note::RawThreads, Note::UnseenAtomics, Note::LateTime, Note::Luck, Note::Pieces, Note::Handed, Note::Assembly];
 
 impl Note {
     /// Its bit.

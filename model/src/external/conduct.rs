@@ -84,6 +84,12 @@ fn conduct(name: &str) -> Conduct {
     CONDUCT.binary_search_by(|(known, _)| known.cmp(&name)).map_or(UNKNOWN, |index| CONDUCT[index].1)
 }
 
+/// Whether a function is known as one of the C library's.
+pub(super) fn is_of_c(name: &str) -> bool {
+    const OTHERS: &str = "event_";
+    (conduct(name) != UNKNOWN || lookup(name).is_some()) && !name.starts_with(OTHERS) && !LOOPS.contains(&name)
+}
+
 /// Whether an external function is known to return soon: by the tables here, as an intrinsic of the compiler, or as a part of the C++
 /// library that is inlined, allocates, formats or throws, and reads no stream.
 #[must_use]

@@ -2,9 +2,11 @@
 //! by inference and by the runtime alike (memory touched, synchronization, blocking). How it conducts itself otherwise (whether it
 //! returns soon, starts threads, throws, keeps state of its own) is in `conduct`.
 //!
-//! An external function that is not in the table is assumed to touch nothing of the program's.
+//! What else functions do with pointers that they are handed is in `handed`; only exploration asks for that. To recording and inference, an external
+//! function that is not in the table touches nothing of the program's.
 
 mod conduct;
+pub mod handed;
 
 pub use conduct::{
     Unseen, ends_the_process, is_of_libraries, is_quick, may_throw, raw_call_waits, sets_signal_handler, starts_no_thread, unseen,

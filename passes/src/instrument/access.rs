@@ -7,6 +7,7 @@
 //! | compare-and-swap of at most 8 bytes | the same | `compare` with the value expected; access |
 //! | memory intrinsic, call with ranges in the table | `range` before for what is read, after for what is written | `range` before; `read` for what is read before the last |
 //! | call that gives a heap block back | `range` before | nothing: the gate has a heap of its own |
+//! | call of a function outside the program | `handed` before, for each pointer of which the table says nothing; one through a pointer likewise |
 //! | call of a function | `call` before, unless the callee is quiet | `call` before, unless it is defined in this module |
 //! | inline assembly | nothing | `access` for each operand that is memory; `assembly` when it synchronizes without any, touches memory through a register, or draws random numbers |
 //!
@@ -14,7 +15,7 @@
 //!
 //! Memory that belongs to one thread when the whole module is looked at (`escape`) counts as none.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use model::abi;
 use model::external::{self, Unseen};
@@ -22,6 +23,7 @@ use model::ids::SiteKey;
 use model::pair::Rw;
 
 use super::assembly::{self, Purpose};
+use super::handed::{self, Named, Pointer};
 use super::hooks::Declared;
 use crate::extract::{Act, Body, CallPoint, Lanes, Length, RangePoint, Target, Touch, WIDE};
 use crate::llvm::{Builder, Function, Instruction, Opcode, Signature, Value};
@@ -31,17 +33,19 @@ use crate::{Hooks, PassError};
 const IN_NUMBERS: &str = "\t\n\u{b}\u{c}\r +-.0123456789ABCDEFINPTXYabcdefinptxy";
 
 /// What needs no hooks.
-pub(crate) struct Bare<'m> {
+pub(crate) struct Bare<'a, 'm> {
     /// Functions in which no hook runs.
     pub(crate) quiet: HashSet<Function<'m>>,
     /// Addresses of memory that belongs to one thread.
     pub(crate) private: HashSet<Value<'m>>,
+    /// Functions of the program's other modules, which have hooks of their own.
+    pub(crate) own: &'a BTreeSet<String>,
 }
 
 /// Where hooks go and what they are given.
 struct Context<'a, 'm> {
     hooks: Hooks,
-    bare: &'a Bare<'m>,
+    bare: &'a Bare<'a, 'm>,
     frame: Option<Value<'m>>,
     builder: &'a Builder<'m>,
     declared: Declared<'m>,
@@ -51,7 +55,7 @@ struct Context<'a, 'm> {
 pub(crate) fn instrument_nodes<'m>(
     body: &Body<'m>,
     hooks: Hooks,
-    bare: &Bare<'m>,
+    bare: &Bare<'_, 'm>,
     frame: Option<Value<'m>>,
     builder: &Builder<'m>,
     declared: Declared<'m>,
@@ -148,17 +152,36 @@ impl<'m> Context<'_, 'm> {
                 self.builder.call(self.declared.hook(&abi::GATE_CALL), &[number, self.declared.u32(unseen as u32)]);
             }
         }
+        let handed = match self.hooks {
+            Hooks::Gate => handed::pointers(call, self.bare.own, self.declared.module()),
+            Hooks::Record | Hooks::RecordInline => Vec::new(),
+        };
+        let (guarded, plain): (Vec<_>, Vec<_>) = handed.iter().partition(|pointer| pointer.is_guarded());
+        plain.iter().for_each(|pointer| self.handed(pointer, call, site));
         let ranges: Vec<&RangePoint<'m>> = call.ranges.iter().filter(|range| !self.bare.private.contains(&range.address)).collect();
         for (index, range) in ranges.iter().enumerate() {
             // What is read before another range is touched is kept as it is found, since others may come between.
             match u32::try_from(index) {
-                Ok(number) if self.hooks == Hooks::Gate && range.rw == Rw::Read && index + 1 < ranges.len() => {
+                Ok(number) if self.hooks == Hooks::Gate && range.rw == Rw::Read && (index + 1 < ranges.len() || !guarded.is_empty()) => {
                     self.kept(range, call, number, site);
                 }
                 _ => self.range(range, call, site)?,
             }
         }
+        guarded.iter().for_each(|pointer| self.handed(pointer, call, site));
         Ok(())
+    }
+
+    fn handed(&self, pointer: &Pointer<'m>, call: &CallPoint<'m>, site: SiteKey) {
+        self.builder.before(call.instruction);
+        let module = self.declared.module();
+        let callee = match &pointer.callee {
+            None => module.zero(module.pointer()),
+            Some(Named::Name(name)) => module.private_text(&format!("__atomfix_name_of_{name}"), name),
+            Some(Named::At(address)) => *address,
+        };
+        let what = self.declared.u64(pointer.handing.to_abi());
+        self.builder.call(self.declared.hook(&abi::GATE_HANDED), &[pointer.address, what, callee, self.declared.u64(site.0)]);
     }
 
     fn assembly(&self, call: Instruction<'m>, site: SiteKey) {
@@ -258,10 +281,7 @@ impl<'m> Context<'_, 'm> {
     fn number(&self, address: Value<'m>) -> Value<'m> {
         let module = self.declared.module();
         let strspn = Signature::declare(module, "strspn", module.integer(64), &[module.pointer(), module.pointer()]);
-        let text = module.string(IN_NUMBERS);
-        let letters = module.global("__atomfix_in_numbers", text.ty());
-        module.define(letters, text);
-        module.make_private_constant(letters);
+        let letters = module.private_text("__atomfix_in_numbers", IN_NUMBERS);
         self.builder.add(self.builder.call(strspn, &[address, letters]), self.declared.u64(1))
     }
 

@@ -1,14 +1,17 @@
 //! Hooks into bodies, in the order of the work: `escape` finds accesses that need none, `quiet` such functions, `hooks`
-//! declares them, `frame` gives each activation its identity, `access` surrounds accesses and calls, `assembly` reads inline assembly, `inline` makes hooks cheap while recording pauses, `spin` shortens loops
+//! declares them, `frame` gives each activation its identity, `access` surrounds accesses and calls, `handed` finds what
+//! functions outside the program are handed, `signature` what names say of that, `assembly` reads inline assembly, `inline` makes hooks cheap while recording pauses, `spin` shortens loops
 //! for exploration. Which nodes there are was collected before (`extract::collect`); nothing here walks code.
 
 mod access;
 mod assembly;
 mod escape;
 mod frame;
+mod handed;
 mod hooks;
 mod inline;
 mod quiet;
+mod signature;
 mod spin;
 
 pub(crate) use access::{Bare, instrument_nodes};

@@ -1,8 +1,7 @@
 //! Functions: names, bodies, what makes them odd, ways out.
 
-use inkwell::llvm_sys::core;
-use inkwell::llvm_sys::{LLVMLinkage, LLVMVisibility, core};
 use inkwell::llvm_sys::prelude::LLVMValueRef;
+use inkwell::llvm_sys::{LLVMLinkage, LLVMVisibility, core};
 
 use super::handles::{Block, Function, Instruction, Type, Value};
 use super::shim::{self, push};
@@ -26,6 +25,7 @@ impl<'m> Function<'m> {
     pub(crate) fn is_intrinsic(self) -> bool {
         llvm!(core::LLVMGetIntrinsicID(self.raw)) != 0
     }
+
     /// Whether the compiler knows it by its name and type as one of the C library's.
     pub(crate) fn is_of_c(self) -> bool {
         llvm!(shim::atomfix_is_of_c(self.raw)) != 0
@@ -41,7 +41,6 @@ impl<'m> Function<'m> {
         llvm!(core::LLVMSetLinkage(self.raw, LLVMLinkage::LLVMLinkOnceODRLinkage));
         llvm!(core::LLVMSetVisibility(self.raw, LLVMVisibility::LLVMHiddenVisibility));
     }
-
 
     /// Its type.
     pub(crate) fn function_type(self) -> Type<'m> {

@@ -54,6 +54,12 @@ impl<'m> Value<'m> {
         }
     }
 
+    /// Bytes from where the pointer points to the end of the variable or local that it points into; 0 where that is not known. With a
+    /// computed index, from its beginning.
+    pub(crate) fn rest_of_object(self, module: Module<'m>) -> u64 {
+        llvm!(shim::atomfix_rest_of_object(module.raw, self.raw))
+    }
+
     /// Whether a pointer may become known outside the function (LLVM's capture analysis: no is a proof).
     pub(crate) fn may_be_captured(self) -> bool {
         llvm!(shim::atomfix_captured(self.raw)) != 0
@@ -93,6 +99,24 @@ impl Instruction<'_> {
     /// Whether TBAA says that the access is to an object's pointer to its virtual table.
     pub(crate) fn is_vtable_pointer(self) -> bool {
         llvm!(shim::atomfix_is_vtable_pointer(self.raw)) != 0
+    }
+}
+
+/// What a call does with an argument, as attributes say.
+impl Instruction<'_> {
+    /// How many bytes it points to, at least.
+    pub(crate) fn dereferenceable(self, argument: u32) -> u64 {
+        llvm!(shim::atomfix_dereferenceable(self.raw, argument))
+    }
+
+    /// Whether what it points to is only read.
+    pub(crate) fn only_reads(self, argument: u32) -> bool {
+        llvm!(shim::atomfix_only_reads(self.raw, argument)) != 0
+    }
+
+    /// Whether it says where the result is stored.
+    pub(crate) fn is_result(self, argument: u32) -> bool {
+        llvm!(shim::atomfix_is_result(self.raw, argument)) != 0
     }
 }
 

@@ -33,6 +33,6 @@ pub(crate) use debug::source_of;
 pub(crate) use fields::Records;
 pub(crate) use handles::{Block, Function, Instruction, Type, Value};
 pub(crate) use memory::{Step, demangle};
-pub(crate) use module::{Module, with_module, with_new_module};
+pub(crate) use module::{Module, defined, with_module, with_new_module};
 pub use plugin::{PluginInfo, atomfix_plugin_run, llvmGetPassPluginInfo};
 pub(crate) use reading::{Opcode, Predicate, ValueKind};

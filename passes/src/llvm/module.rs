@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use inkwell::context::Context;
 use inkwell::llvm_sys::prelude::{LLVMContextRef, LLVMModuleRef, LLVMValueRef};
-use inkwell::llvm_sys::{analysis, core, error, ir_reader, linker, target, transforms::pass_builder};
+use inkwell::llvm_sys::{analysis, bit_reader, core, error, ir_reader, linker, target, transforms::pass_builder};
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module as Owned;
 
@@ -32,6 +32,21 @@ pub(crate) fn with_module<R>(bitcode: &[u8], work: impl for<'m> FnOnce(Module<'m
     let owned = Owned::parse_bitcode_from_buffer(&buffer, &context)
         .map_err(|message| PassError::Unreadable { message: message.to_string_lossy().into_owned() })?;
     work(Module::of(&owned, &context))
+}
+
+/// The names of the functions that bitcode defines. Their bodies are not read.
+pub(crate) fn defined(bitcode: &[u8]) -> Result<Vec<String>, PassError> {
+    let context = Context::create();
+    // SAFETY: the range is readable, and LLVM copies it.
+    let buffer = unsafe { core::LLVMCreateMemoryBufferWithMemoryRangeCopy(bitcode.as_ptr().cast(), bitcode.len(), c"atomfix".as_ptr()) };
+    let mut raw = std::ptr::null_mut();
+    // SAFETY: a fresh buffer, which the module takes over, also where it cannot be read.
+    if unsafe { bit_reader::LLVMGetBitcodeModuleInContext2(context.raw(), buffer, &raw mut raw) } != 0 {
+        return Err(PassError::Unreadable { message: "it is no module".to_owned() });
+    }
+    // SAFETY: a fresh module of this context that nobody else owns.
+    let owned = unsafe { Owned::new(raw) };
+    Ok(Module::of(&owned, &context).functions().filter(|function| function.is_defined()).map(Function::name).collect())
 }
 
 /// Makes an empty module for x86-64 Linux and lets `work` fill it.
@@ -196,6 +211,15 @@ impl<'m> Module<'m> {
     /// Gives a global variable its value.
     pub(crate) fn define(self, global: Value<'m>, value: Value<'m>) {
         llvm!(core::LLVMSetInitializer(global.raw, value.raw));
+    }
+
+    /// A private constant with this text, the same for the same name.
+    pub(crate) fn private_text(self, name: &str, text: &str) -> Value<'m> {
+        let text = self.string(text);
+        let global = self.global(name, text.ty());
+        self.define(global, text);
+        self.make_private_constant(global);
+        global
     }
 
     /// A fresh private variable of 32 bits, zeroed.

@@ -12,6 +12,7 @@
 //!
 //! Not here: the table of locks, which belongs to a program and not to a module.
 
+use std::collections::BTreeSet;
 use std::ffi::{c_char, c_void};
 use std::path::PathBuf;
 
@@ -73,14 +74,17 @@ pub unsafe extern "C" fn atomfix_plugin_run(
     }
 }
 
+/// Which functions other modules define is not known here.
+static OWN: BTreeSet<String> = BTreeSet::new();
+
 fn run(module: Module<'_>, name: &str) -> Result<(), String> {
     let plan;
     let what = match name {
-        "atomfix-instrument" | "atomfix-instrument<record>" => Transform { plan: None, hooks: Some(Hooks::Record) },
-        "atomfix-instrument<gate>" => Transform { plan: None, hooks: Some(Hooks::Gate) },
+        "atomfix-instrument" | "atomfix-instrument<record>" => Transform { plan: None, hooks: Some(Hooks::Record), own: &OWN },
+        "atomfix-instrument<gate>" => Transform { plan: None, hooks: Some(Hooks::Gate), own: &OWN },
         "atomfix-inject" => {
             plan = read_plan(&module.identifier())?;
-            Transform { plan: Some(&plan), hooks: None }
+            Transform { plan: Some(&plan), hooks: None, own: &OWN }
         }
         other => {
             return Err(format!("there is no pass '{other}'; there are atomfix-instrument, atomfix-instrument<gate> and atomfix-inject"));

@@ -4,6 +4,7 @@
 
 #include "llvm-c/Core.h"
 #include "llvm/Analysis/CaptureTracking.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
@@ -188,6 +189,51 @@ size_t atomfix_underlying_objects(LLVMValueRef pointer, LLVMValueRef *out, size_
 }
 
 LLVMBool atomfix_has_byval(LLVMValueRef argument) { return cast<Argument>(unwrap(argument))->hasByValAttr(); }
+
+/// Bytes from where a pointer points to the end of the variable or local that it points into; 0 where that is not known. With a computed index,
+/// from its beginning.
+uint64_t atomfix_rest_of_object(LLVMModuleRef module, LLVMValueRef pointer) {
+  const DataLayout &layout = unwrap(module)->getDataLayout();
+  auto size = [&](const Value *object) -> uint64_t {
+    if (const auto *global = dyn_cast<GlobalVariable>(object))
+      return global->getValueType()->isSized() ? layout.getTypeAllocSize(global->getValueType()).getKnownMinValue() : 0;
+    if (const auto *local = dyn_cast<AllocaInst>(object))
+      if (std::optional<TypeSize> bytes = local->getAllocationSize(layout))
+        return bytes->getKnownMinValue();
+    return 0;
+  };
+  const Value *value = unwrap(pointer);
+  APInt offset(layout.getIndexTypeSizeInBits(value->getType()), 0);
+  const Value *base = value->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true);
+  uint64_t whole = size(base);
+  if (whole > 0)
+    return offset.isNegative() || offset.uge(whole) ? 0 : whole - offset.getZExtValue();
+  return size(getUnderlyingObject(value, MaxLookup));
+}
+
+/// How many bytes an argument of a call points to at least, as the front end says.
+uint64_t atomfix_dereferenceable(LLVMValueRef call, unsigned argument) {
+  return cast<CallBase>(unwrap(call))->getParamDereferenceableBytes(argument);
+}
+
+/// Whether a call only reads what an argument points to, as attributes say.
+LLVMBool atomfix_only_reads(LLVMValueRef call, unsigned argument) {
+  const auto *site = cast<CallBase>(unwrap(call));
+  return site->onlyReadsMemory() || site->onlyReadsMemory(argument);
+}
+
+/// Whether an argument is where the call stores its result.
+LLVMBool atomfix_is_result(LLVMValueRef call, unsigned argument) {
+  return cast<CallBase>(unwrap(call))->paramHasAttr(argument, Attribute::StructRet);
+}
+
+/// Whether the compiler knows a function by its name and type as one of the C library's.
+LLVMBool atomfix_is_of_c(LLVMValueRef function) {
+  const auto *f = unwrap<Function>(function);
+  const TargetLibraryInfoImpl library(f->getParent()->getTargetTriple());
+  LibFunc known;
+  return library.getLibFunc(*f, known);
+}
 
 /// Whether a pointer may leave its function other than as an argument to a function whose body is in the module; reports
 /// the parameters that it is handed to. A returned pointer leaves.

@@ -72,6 +72,11 @@ unsafe extern "C" {
     pub(super) fn atomfix_captured(pointer: LLVMValueRef) -> LLVMBool;
     pub(super) fn atomfix_is_handed_on(variable: LLVMValueRef) -> LLVMBool;
     pub(super) fn atomfix_underlying_objects(pointer: LLVMValueRef, out: *mut LLVMValueRef, room: usize) -> usize;
+    pub(super) fn atomfix_rest_of_object(module: LLVMModuleRef, pointer: LLVMValueRef) -> u64;
+    pub(super) fn atomfix_dereferenceable(call: LLVMValueRef, argument: c_uint) -> u64;
+    pub(super) fn atomfix_only_reads(call: LLVMValueRef, argument: c_uint) -> LLVMBool;
+    pub(super) fn atomfix_is_result(call: LLVMValueRef, argument: c_uint) -> LLVMBool;
+    pub(super) fn atomfix_is_of_c(function: LLVMValueRef) -> LLVMBool;
     pub(super) fn atomfix_has_byval(argument: LLVMValueRef) -> LLVMBool;
     pub(super) fn atomfix_escapes(pointer: LLVMValueRef, handed: Report, context: *mut c_void) -> LLVMBool;
     pub(super) fn atomfix_is_only_called(function: LLVMValueRef) -> LLVMBool;

@@ -111,6 +111,7 @@ void __atomfix_gate_compare(void *a, u32 size, u64 expected, u64 site) {
   (void)expected; (void)site; if (!a || !size || size > 8) DIE("no address\n"); events++; }
 void __atomfix_gate_range(void *a, u64 n, u32 kind, u64 site) {
   (void)kind; (void)site; if (n == ~0ul) n = strlen(a) + 1; if (n) sink = *(volatile char *)a; events++; }
+void __atomfix_gate_handed(void *a, u64 what, void *callee, u64 site) {}
 void *__atomfix_gate_read(void *a, u64 n, u32 number, u64 site) {
   // What is read is somewhere else.
   static char kept[4][4096]; if (number > 3) DIE("number\n"); __atomfix_gate_range(a, n, 0, site); if (n == ~0ul) n = strlen(a) + 1;
@@ -230,7 +231,7 @@ fn a_program_with_exceptions_behaves_the_same_under_every_transformation() {
             (Some(&single), None),
             (Some(&single), Some(Hooks::Gate)),
         ] {
-            let done = transform(&original, &Transform { plan, hooks }).expect("transforms");
+            let done = transform(&original, &Transform { plan, hooks, own: &std::collections::BTreeSet::new() }).expect("transforms");
             compile(folder, "changed", &done.bitcode, back);
             let found = output(folder, &["changed.o", "stubs.o", "table.o"]);
             assert_eq!(found, expected, "{front} {back} {hooks:?} plan: {}", plan.is_some());

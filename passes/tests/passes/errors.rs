@@ -17,7 +17,7 @@ fn planned(function: FunctionKey, at: At, id: LockId) -> Plan {
 }
 
 fn apply(bitcode: &[u8], plan: &Plan) -> Result<Transformed, PassError> {
-    transform(bitcode, &Transform { plan: Some(plan), hooks: None })
+    transform(bitcode, &Transform { plan: Some(plan), hooks: None, own: &std::collections::BTreeSet::new() })
 }
 
 #[test]

@@ -54,7 +54,8 @@ fn check(folder: &Path, file: &str, text: &str, bitcode: &[u8], what: &str, pref
             "plan" => None,
             other => panic!("RUN: {other}?"),
         };
-        let done = transform(bitcode, &Transform { plan: plan.as_ref(), hooks }).map_err(|error| error.to_string())?;
+        let done = transform(bitcode, &Transform { plan: plan.as_ref(), hooks, own: &std::collections::BTreeSet::new() })
+            .map_err(|error| error.to_string())?;
         support::run("llvm-dis-22", &["-", "-o", "-"], folder, &done.bitcode)
     };
     let result = support::try_run("FileCheck-22", &[file, "--check-prefix", prefix, "--dump-input-context=12"], folder, &output);

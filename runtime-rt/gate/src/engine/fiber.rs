@@ -17,6 +17,7 @@ use super::circle::Circle;
 use super::control;
 use super::failure::Failed;
 use super::habits::Habits;
+use super::handed::Outsiders;
 use super::kept::Kept;
 use super::lenders::{EXTRA, Lender};
 use super::lifetime::Lifetimes;
@@ -35,6 +36,7 @@ use crate::interpose::named::Names;
 use crate::interpose::once::Running;
 use crate::sys::switch::{StackPointer, TlsBase, set_tls_base, swap};
 use explorer::races::{Race, Races};
+use explorer::target::page::Note;
 use model::event::Range;
 
 /// A thread's routine and its argument.
@@ -262,6 +264,8 @@ pub(crate) struct Engine {
     pub(crate) restorer: Restorer,
     /// What the execution has printed, as far as it is kept in memory.
     pub(crate) printed: Printed,
+    /// What is known of functions outside the program.
+    pub(crate) outsiders: Outsiders,
     /// Assembly that was named in the result.
     assembly: RefCell<BTreeSet<SiteKey>>,
     /// Whether all threads together go round.
@@ -334,6 +338,7 @@ impl Engine {
             found_races: RefCell::default(),
             lifetimes: Lifetimes::default(),
             printed: Printed::default(),
+            outsiders: Outsiders::default(),
             assembly: RefCell::default(),
             rounds: Rounds::default(),
             overwritten: Cell::default(),
@@ -372,6 +377,7 @@ impl Engine {
             is_free(&self.fibers) && is_free(&self.timers) && is_free(&self.names) && is_free(&self.lenders) && is_free(&self.assembly);
         let state = is_free(&self.model)
             && is_free(&self.shadow)
+            && self.outsiders.is_at_rest()
             && is_free(&self.recorder)
             && is_free(&self.races)
             && is_free(&self.found_races)
@@ -470,6 +476,9 @@ impl Engine {
             super::signals::end_hanging(self);
         }
         self.with_current(|fiber| fiber.last_site.set(Some(site)));
+        if what != ASSEMBLY_NUMBERS && !self.model.borrow().is_last() {
+            control::note(Note::Assembly);
+        }
         let ran = self.suspend();
         if self.assembly.borrow_mut().insert(site) {
             let what = match what {

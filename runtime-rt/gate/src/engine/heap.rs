@@ -261,6 +261,18 @@ pub(crate) fn asked_for(block: *mut u8) -> Option<Range> {
     Some(Range { address: block.addr() as u64, length: u32::try_from(header.word.max(1)).unwrap_or(u32::MAX) })
 }
 
+/// From an address to the end of the block in use in which it lies, if that begins not far before. What lies in front is looked through
+/// for a block's header, so memory that looks like one may be taken for it.
+pub(crate) fn rest_of_block(address: u64) -> Option<Range> {
+    const FAR: usize = 1024;
+    let at = usize::try_from(address).ok()?;
+    owner(at)?;
+    let begin = (at & !15).saturating_sub(FAR);
+    let whole = (begin..=at & !15).rev().step_by(16).find_map(|block| asked_for(with_exposed_provenance_mut(block)))?;
+    let end = whole.address + u64::from(whole.length);
+    (address < end).then(|| Range { address, length: u32::try_from(end - address).unwrap_or(u32::MAX) })
+}
+
 /// Gives a block back. What is no block in use is left alone: the dynamic linker's own early allocations, and what the caller has looked at.
 pub(crate) fn free(block: *mut u8) {
     let at = block.addr();

@@ -5,12 +5,14 @@ use model::abi::{KIND_ATOMIC, LENGTH_STRING};
 use model::cause::Cause;
 use model::event::Range;
 use model::external::Unseen;
+use model::external::handed::Handing;
 use model::ids::{Label, SiteKey};
 use model::pair::{Mode, Rw};
 
 use super::export;
 use crate::engine::circle;
 use crate::engine::fiber::{Engine, Fiber, running};
+use crate::engine::handed::{self, Accesses};
 use crate::engine::lifetime;
 use crate::engine::signals;
 use crate::gate::ask::{Ask, Request};
@@ -31,7 +33,7 @@ fn access(engine: &Engine, range: Range, kind: u32, site: SiteKey, frame: usize)
     let rw = rw(kind);
     let atomic = kind & KIND_ATOMIC != 0;
     let party = Party { thread: engine.current(), site, rw, atomic };
-    engine.with_current(|fiber| point(engine, fiber, range, party, frame, || engine.request_access(fiber, range, party)))
+    engine.with_current(|fiber| point(engine, fiber, range, party, atomic, frame, || engine.request_access(fiber, range, party)))
 }
 
 /// A compare-and-swap, which writes only if it finds what it expects.
@@ -39,15 +41,15 @@ fn compare_and_swap(engine: &Engine, range: Range, expected: u64, site: SiteKey,
     let party = Party { thread: engine.current(), site, rw: Rw::Update, atomic: true };
     let request = Request { ask: Ask::CompareAndSwap { range, expected }, site: Some(site) };
     engine.with_current(|fiber| {
-        point(engine, fiber, range, party, frame, || {
+        point(engine, fiber, range, party, true, frame, || {
             engine.request(party.thread, request);
         });
     });
 }
 
-/// Notes what the current thread is about to do to memory, and asks for it where others may see it; whether it did.
+/// Notes what the current thread is about to do to memory, and asks for it where others may see it, or `always`; whether it did.
 #[inline(always)]
-fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, frame: usize, ask: impl FnOnce()) -> bool {
+fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, always: bool, frame: usize, ask: impl FnOnce()) -> bool {
     let Party { thread: me, site, rw, atomic } = party;
     if engine.hangs.get() {
         signals::end_hanging(engine);
@@ -57,7 +59,7 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, frame: usiz
     }
     let ordinal = fiber.count_access();
     let shared = engine.shadow.borrow_mut().touch(me, range, rw);
-    let asks = engine.recorder.borrow().wants(me, ordinal).unwrap_or(shared || atomic);
+    let asks = engine.recorder.borrow().wants(me, ordinal).unwrap_or(shared || always);
     // Whether a write that others may see changes anything is looked at when it is done, and what stands on the thread's own stack when it
     // comes back; any other one counts as progress.
     let is_word = rw.writes() && range.length <= WORD;
@@ -134,6 +136,7 @@ framed! {
     __atomfix_gate_compare -> gate_compare(u64, u32, u64, u64)
     __atomfix_gate_range -> gate_range(u64, u64, u32, u64)
     __atomfix_gate_read -> gate_read(u64, u64, u32, u64)
+    __atomfix_gate_handed -> gate_handed(u64, u64, u64, u64)
     __atomfix_gate_call -> gate_call(u64, u32, u64, u64)
     __atomfix_acquire -> acquire(u64, u32, u32, u64)
 }
@@ -171,6 +174,21 @@ extern "C" fn gate_read(address: u64, length: u64, number: u32, site: u64, frame
             engine.with_current(|fiber| fiber.kept.keep(now, number))
         }
         _ => address,
+    }
+}
+
+extern "C" fn gate_handed(address: u64, what: u64, callee: u64, site: u64, frame: usize) {
+    let Some(engine) = running() else { return };
+    let (handing, site) = (Handing::from_abi(what), SiteKey(site));
+    let Accesses { text, object, guarded } = handed::accesses(engine, address, handing, callee);
+    let party = Party { thread: engine.current(), site, rw: handing.rw, atomic: guarded };
+    let mut is_shared = false;
+    for range in text.into_iter().chain(object) {
+        is_shared |=
+            engine.with_current(|fiber| point(engine, fiber, range, party, false, frame, || engine.request_access(fiber, range, party)));
+    }
+    if is_shared {
+        handed::name(engine, handing, callee, site);
     }
 }
 

@@ -1,0 +1,48 @@
+// What functions outside the program are handed is announced to the gate, but for constants and what the table tells of.
+// RUN: gate GATE
+// RUN: record RECORD
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <pthread.h>
+extern void frob(void *, const char *, int);
+struct pair { int first; struct stat second; } pair;
+char path[16];
+pthread_attr_t attributes;
+pthread_mutex_t lock;
+
+int status(void) { return stat(path, &pair.second); }
+void foreign(void *p) { frob(p, "constant", 1); }
+void through(void (*f)(void *), void *p) { f(p); }
+void print(FILE *to, char *what) { fputs(what, to); }
+void named(void) { getenv(path); }
+void locks(void) { pthread_mutex_lock(&lock); pthread_attr_init(&attributes); }
+void defined(void *p) { foreign(p); }
+// Bits 0 to 31 are the bytes from there on, 32 to 35 what is done (0 reads, 2 updates), 36 to 39 what the object is, 40 to 43 by whom.
+// GATE-LABEL:   define {{.*}} @status(
+// GATE:         call void @__atomfix_gate_handed(ptr @path, i64 16, ptr null, i64 [[SITE:-?[0-9]+]])
+// GATE-NEXT:    call void @__atomfix_gate_handed(ptr getelementptr {{.*}}@pair, i32 0, i32 1), i64 8589934736, ptr null, i64 [[SITE]])
+// GATE-NEXT:    call i32 @stat(
+// GATE-LABEL:   define {{.*}} @foreign(
+// GATE:         call void @__atomfix_gate_handed(ptr %{{.*}}, i64 1108101562368, ptr @__atomfix_name_of_frob, i64 {{.*}})
+// GATE-NEXT:    call void @frob(
+// GATE-LABEL:   define {{.*}} @through(
+// GATE:         call void @__atomfix_gate_handed(ptr %[[P:.*]], i64 2207613190144, ptr %[[F:.*]], i64 {{.*}})
+// GATE-NEXT:    call void %[[F]](ptr {{.*}}%[[P]])
+// GATE-LABEL:   define {{.*}} @print(
+// GATE:         call ptr @__atomfix_gate_read(
+// GATE-NEXT:    call void @__atomfix_gate_handed(ptr %{{.*}}, i64 77309411328, ptr null, i64 {{.*}})
+// GATE-NEXT:    call i32 @fputs(
+// GATE-LABEL:   define {{.*}} @named(
+// GATE:         call void @__atomfix_gate_handed(ptr @path, i64 16, ptr null, i64 {{.*}})
+// GATE-NEXT:    call ptr @getenv(
+// GATE-LABEL:   define {{.*}} @locks(
+// GATE-NOT:     gate_handed(ptr @lock
+// GATE:         call i32 @pthread_mutex_lock(
+// GATE:         call void @__atomfix_gate_handed(ptr @attributes, i64 8589934648, ptr null, i64 {{.*}})
+// GATE-NEXT:    call i32 @pthread_attr_init(
+// GATE-LABEL:   define {{.*}} @defined(
+// GATE-NOT:     gate_handed
+// GATE:         call void @foreign(
+// RECORD-NOT:   gate_handed

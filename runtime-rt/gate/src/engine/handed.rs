@@ -1,0 +1,197 @@
+//! What functions outside the program are handed: which memory that is, and who is called, where a pointer names the function.
+//!
+//! Such a call is one access to the object behind each pointer that it is handed; where nothing is known of the function and threads share that
+//! object, it is named, since what it reaches from there is not seen. Streams count as their state, standard output as nothing, for
+//! no thread reads it.
+//! Not handled: iterators and other objects that only hold the address of what is worked on, and objects of unknown size that are no blocks of
+//! the heap, of which a few words count.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cell::RefCell;
+use core::ffi::CStr;
+
+use explorer::target::page::Note;
+use model::event::Range;
+use model::external::handed::{Callee, Handed, Handing, Object, handed};
+use model::ids::SiteKey;
+
+use super::explore::remark;
+use super::fiber::Engine;
+use super::{control, heap};
+use crate::sys::{guarded, text};
+
+/// What an object of unknown size counts as.
+const SOME: u32 = 64;
+/// More is not looked through.
+const MOST: u32 = 1 << 16;
+/// An object that a library guards itself: nothing else looks at it, so it counts as more than a word, which could be compared.
+const GUARDED: u32 = 16;
+/// `std::basic_ios`, with all that a stream is formatted by.
+const STREAM_STATE: u32 = 264;
+/// `std::basic_ostream` with that in it.
+const OUTPUT_STREAM: u64 = 272;
+
+/// What is known of callees.
+#[derive(Default)]
+pub(crate) struct Outsiders {
+    /// By its address, or that of its name: what a function does. `None`: it is the program's own.
+    by_address: RefCell<BTreeMap<u64, Option<Outsider>>>,
+    /// Those that were named in the result.
+    named: RefCell<BTreeSet<String>>,
+    /// Standard output: where its objects begin and end.
+    output: RefCell<Option<Vec<core::ops::Range<u64>>>>,
+}
+
+#[derive(Clone)]
+struct Outsider {
+    /// In words.
+    name: String,
+    handed: Handed,
+}
+
+impl Outsiders {
+    /// Whether nobody is at work on it.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.by_address.try_borrow_mut().is_ok() && self.named.try_borrow_mut().is_ok() && self.output.try_borrow_mut().is_ok()
+    }
+}
+
+/// The accesses that a call stands for.
+#[derive(Default)]
+pub(crate) struct Accesses {
+    /// The text of a string, where it is elsewhere.
+    pub(crate) text: Option<Range>,
+    /// The object.
+    pub(crate) object: Option<Range>,
+    /// Whether the library guards it.
+    pub(crate) guarded: bool,
+}
+
+/// What a call does that is handed this pointer.
+pub(crate) fn accesses(engine: &Engine, address: u64, handing: Handing, callee: u64) -> Accesses {
+    // What is called back is no memory.
+    let is_code = !text::is_foreign(address);
+    let is_idle = address == 0
+        || is_code
+        || (handing.callee == Callee::Pointer && outsider(engine, callee).is_none_or(|outsider| outsider.handed == Handed::Nothing))
+        || is_output(engine, address);
+    if is_idle {
+        return Accesses::default();
+    }
+    let rest = || heap::rest_of_block(address).map_or(SOME, |range| range.length);
+    let memory = |bytes: u32| Some(Range { address, length: bytes.min(MOST) });
+    match handing.object {
+        Object::Guarded => Accesses { object: memory(GUARDED), guarded: true, ..Accesses::default() },
+        Object::Stream => Accesses { object: state_of(address).or(memory(SOME)), ..Accesses::default() },
+        Object::Memory | Object::Text => {
+            let object = memory(if handing.bytes > 0 { handing.bytes } else { rest() });
+            let text = (handing.object == Object::Text).then(|| read(address).and_then(heap::rest_of_block)).flatten();
+            Accesses { text, object, guarded: false }
+        }
+    }
+}
+
+/// Names a function of which nothing is known, and to which memory was handed that threads share.
+pub(crate) fn name(engine: &Engine, handing: Handing, callee: u64, site: SiteKey) {
+    // A function that is called by its name is known by where the name is.
+    let found = match handing.callee {
+        Callee::Known => return,
+        Callee::Unknown => outsider_named(engine, callee),
+        Callee::Pointer => outsider(engine, callee),
+    };
+    let Some(Outsider { name, handed: Handed::Anything }) = found else { return };
+    control::note(Note::Handed);
+    let ran = engine.suspend();
+    if engine.outsiders.named.borrow_mut().insert(name.clone()) {
+        remark(&format!("{name} has no hooks and is handed memory that threads share; what it reaches from there is not seen: {site}"));
+    }
+    engine.go_on(ran);
+}
+
+/// Who is at this address; `None` when it is the program.
+fn outsider(engine: &Engine, address: u64) -> Option<Outsider> {
+    if let Some(known) = engine.outsiders.by_address.borrow().get(&address) {
+        return known.clone();
+    }
+    let ran = engine.suspend();
+    let target = text::behind_stub(address);
+    let found = (!text::is_code(target)).then(|| {
+        let (name, file) = text::symbol(target);
+        let handed = match &name {
+            _ if text::is_foreign(target) => Handed::Anything,
+            // Of some, the C library has one for each processor, whose names it does not show.
+            None => Handed::Pointed,
+            Some(name) => match handed(name, true) {
+                Handed::Anything => Handed::Pointed,
+                known => known,
+            },
+        };
+        let name = name.map_or_else(|| String::from("a function"), |name| format!("`{name}`"));
+        Outsider { name: format!("{name} of {}", file.as_deref().unwrap_or("nobody knows whom")), handed }
+    });
+    engine.outsiders.by_address.borrow_mut().insert(address, found.clone());
+    engine.go_on(ran);
+    found
+}
+
+/// Who has this name: where it is the program, it is code that was not compiled with hooks.
+fn outsider_named(engine: &Engine, name: u64) -> Option<Outsider> {
+    if let Some(known) = engine.outsiders.by_address.borrow().get(&name) {
+        return known.clone();
+    }
+    let text = text_at(name);
+    let ran = engine.suspend();
+    let found = text::address(text).and_then(|address| outsider(engine, address));
+    let found = found.or_else(|| Some(Outsider { name: format!("`{}`", text.to_str().unwrap_or("?")), handed: Handed::Anything }));
+    engine.outsiders.by_address.borrow_mut().insert(name, found.clone());
+    engine.go_on(ran);
+    found
+}
+
+/// Whether it lies in an object of standard output.
+fn is_output(engine: &Engine, address: u64) -> bool {
+    const STREAMS: [&CStr; 14] = [
+        c"_IO_2_1_stdout_",
+        c"_IO_2_1_stderr_",
+        c"_ZSt4cout",
+        c"_ZSt4cerr",
+        c"_ZSt4clog",
+        c"_ZSt5wcout",
+        c"_ZSt5wcerr",
+        c"_ZSt5wclog",
+        c"_ZNSt3__14coutE",
+        c"_ZNSt3__14cerrE",
+        c"_ZNSt3__14clogE",
+        c"_ZNSt3__15wcoutE",
+        c"_ZNSt3__15wcerrE",
+        c"_ZNSt3__15wclogE",
+    ];
+    if engine.outsiders.output.borrow().is_none() {
+        let ran = engine.suspend();
+        let objects = STREAMS.iter().filter_map(|name| text::address(name)).map(|begin| begin..begin + OUTPUT_STREAM).collect();
+        *engine.outsiders.output.borrow_mut() = Some(objects);
+        engine.go_on(ran);
+    }
+    engine.outsiders.output.borrow().iter().flatten().any(|object| object.contains(&address))
+}
+
+/// Where a stream of C++ keeps its state: its virtual table says how far behind it that is (Itanium C++ ABI, 2.5).
+fn state_of(stream: u64) -> Option<Range> {
+    const OFFSET_OF_BASE: u64 = 24;
+    let table = read(stream)?;
+    let offset = read(table.checked_sub(OFFSET_OF_BASE)?)?;
+    (offset < u64::from(MOST)).then(|| Range { address: stream + offset, length: STREAM_STATE })
+}
+
+fn read(address: u64) -> Option<u64> {
+    address.is_multiple_of(8).then(|| usize::try_from(address).ok().and_then(guarded::word)).flatten()
+}
+
+fn text_at(address: u64) -> &'static CStr {
+    let text: *const core::ffi::c_char = core::ptr::with_exposed_provenance(usize::try_from(address).unwrap_or(0));
+    // SAFETY: the passes hand a constant text that ends with a zero.
+    unsafe { CStr::from_ptr(text) }
+}

@@ -8,6 +8,8 @@
 // covers pointer: what is seen
 // case attributes: 0 | 65536
 // covers attributes: what is seen
+// case list: empty | filled
+// covers list: what is seen
 // case readers: both
 // case get: ab | ba
 // case put: ab | ba
@@ -16,19 +18,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 static struct stat status;
 static struct timespec now;
 static char text[16], name[16], got[3];
 static char *(*volatile copy)(char *, const char *) = strcpy;
 static pthread_attr_t attributes;
 static FILE *stream;
-static int seen[2];
+static int seen[2], ends[2];
 
 static void *fill(void *what) {
   if (!strcmp(what, "stat")) stat("/", &status);
   if (!strcmp(what, "clock")) clock_gettime(CLOCK_REALTIME, &now);
   if (!strcmp(what, "pointer")) copy(text, "abc");
+  if (!strcmp(what, "list")) {
+    struct iovec parts[2] = {{name, 1}, {text, sizeof text}};
+    readv(ends[0], parts, 2);
+  }
   if (!strcmp(what, "attributes")) pthread_attr_setstacksize(&attributes, 65536);
   return NULL;
 }
@@ -75,6 +83,7 @@ int main(int count, char **words) {
   } else {
     pthread_attr_init(&attributes);
     size_t before = 0;
+    if (!strcmp(what, "list") && (pipe(ends) || write(ends[1], "abcdefghijklm", 13) != 13)) abort();
     pthread_create(&t, NULL, fill, (void *)what);
     int is_filled = status.st_nlink != 0 || now.tv_sec != 0 || text[0] != 0;
     if (!strcmp(what, "attributes")) pthread_attr_getstacksize(&attributes, &before);

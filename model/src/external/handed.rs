@@ -28,6 +28,10 @@ pub enum Object {
     Stream = 2,
     /// A `std::string`, which has its text elsewhere when that is long.
     Text = 3,
+    /// An array of `struct iovec`, of which each names memory.
+    List = 4,
+    /// A `struct msghdr` with such an array.
+    Message = 5,
 }
 
 /// Who is handed it.
@@ -46,7 +50,7 @@ pub enum Callee {
 pub struct Handing {
     /// Bytes from there to the end of the object; 0: not known.
     pub bytes: u32,
-    /// What may be done to it.
+    /// What may be done to it; of lists, to what they name.
     pub rw: Rw,
     /// What it is.
     pub object: Object,
@@ -67,7 +71,7 @@ impl Handing {
         #[expect(clippy::cast_possible_truncation, reason = "its lower half")]
         let bytes = word as u32;
         let rw = [Rw::Read, Rw::Write].into_iter().find(|rw| *rw as u64 == word >> 32 & 15).unwrap_or(Rw::Update);
-        let object = [Object::Guarded, Object::Stream, Object::Text]
+        let object = [Object::Guarded, Object::Stream, Object::Text, Object::List, Object::Message]
             .into_iter()
             .find(|object| *object as u64 == word >> 36 & 15)
             .unwrap_or(Object::Memory);
@@ -93,7 +97,7 @@ pub fn handed(name: &str, is_of_c: bool) -> Handed {
         let is_of_threads = THREADS_OF_CPP.iter().any(|part| name.contains(part));
         return if is_of_threads { Handed::Nothing } else { Handed::Pointed };
     }
-    let is_known = is_of_c || starts(&OF_THREADS) || conduct::is_of_c(name) || stream(name).is_some();
+    let is_known = is_of_c || starts(&OF_THREADS) || conduct::is_of_c(name) || stream(name).is_some() || list(name).is_some();
     if is_known || READS.binary_search_by(|(known, _)| known.cmp(&name)).is_ok() { Handed::Pointed } else { Handed::Anything }
 }
 
@@ -110,6 +114,19 @@ fn is_standard_cpp(name: &str) -> bool {
 #[must_use]
 pub fn stream(name: &str) -> Option<u8> {
     STREAMS.binary_search_by(|(known, _)| known.cmp(&name)).ok().map(|index| STREAMS[index].1)
+}
+
+/// Which argument of a function of the C library is a list of memory, what kind of one, and what is done to what it names. How many an array of
+/// `struct iovec` has is said by the argument behind it.
+#[must_use]
+pub fn list(name: &str) -> Option<(u8, Object, Rw)> {
+    match name {
+        "preadv" | "preadv2" | "readv" => Some((1, Object::List, Rw::Write)),
+        "pwritev" | "pwritev2" | "vmsplice" | "writev" => Some((1, Object::List, Rw::Read)),
+        "recvmsg" => Some((1, Object::Message, Rw::Write)),
+        "sendmsg" => Some((1, Object::Message, Rw::Read)),
+        _ => None,
+    }
 }
 
 /// Whether a function of the C library only reads what this argument points to, as far as that is known here; the compiler knows more.
@@ -190,7 +207,7 @@ mod tests {
 
     #[test]
     fn what_is_handed_survives_the_way_through_a_hook() {
-        for object in [Object::Memory, Object::Guarded, Object::Stream, Object::Text] {
+        for object in [Object::Memory, Object::Guarded, Object::Stream, Object::Text, Object::List, Object::Message] {
             for callee in [Callee::Known, Callee::Unknown, Callee::Pointer] {
                 for rw in [Rw::Read, Rw::Write, Rw::Update] {
                     let handing = Handing { bytes: 0xfedc_ba98, rw, object, callee };

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use model::external::handed::{Callee, Handed, Handing, Object, handed, only_reads, stream};
+use model::external::handed::{Callee, Handed, Handing, Object, handed, list, only_reads, stream};
 use model::pair::Rw;
 
 use super::signature::{Said, said};
@@ -17,6 +17,8 @@ use crate::llvm::{Module, Value, ValueKind, demangle};
 pub(super) struct Pointer<'m> {
     pub(super) address: Value<'m>,
     pub(super) handing: Handing,
+    /// How many entries it has, if it is a list.
+    pub(super) count: Option<Value<'m>>,
     /// The callee's name, when nothing else is known of it, or its address.
     pub(super) callee: Option<Named<'m>>,
 }
@@ -75,13 +77,17 @@ pub(super) fn pointers<'m>(call: &CallPoint<'m>, own: &BTreeSet<String>, module:
         let is_guarded = stream(&name).is_some_and(|stream| usize::from(stream) == index);
         let Some(object) = said.map_or(Some(Object::Memory), |said| said.object) else { continue };
         let reads = instruction.only_reads(number) || only_reads(&name, index) || said.is_some_and(|said| said.only_reads);
-        let handing = Handing {
-            bytes: bytes(address, instruction.dereferenceable(number), module),
-            rw: if reads { Rw::Read } else { Rw::Update },
-            object: if is_guarded { Object::Guarded } else { object },
-            callee: by,
+        let handing = match list(&name).filter(|(list, ..)| usize::from(*list) == index) {
+            Some((_, object, rw)) => Handing { bytes: 0, rw, object, callee: by },
+            None => Handing {
+                bytes: bytes(address, instruction.dereferenceable(number), module),
+                rw: if reads { Rw::Read } else { Rw::Update },
+                object: if is_guarded { Object::Guarded } else { object },
+                callee: by,
+            },
         };
-        pointers.push(Pointer { address, handing, callee: callee.clone() });
+        let count = u8::try_from(index + 1).ok().filter(|_| handing.object == Object::List).and_then(|next| instruction.argument(next));
+        pointers.push(Pointer { address, handing, count, callee: callee.clone() });
     }
     // The object of a member function is the first argument, and the last to be announced.
     pointers.reverse();

@@ -17,6 +17,7 @@ use explorer::target::page::Note;
 use model::event::Range;
 use model::external::handed::{Callee, Handed, Handing, Object, handed};
 use model::ids::SiteKey;
+use model::pair::Rw;
 
 use super::explore::remark;
 use super::fiber::Engine;
@@ -33,6 +34,12 @@ const GUARDED: u32 = 16;
 const STREAM_STATE: u32 = 264;
 /// `std::basic_ostream` with that in it.
 const OUTPUT_STREAM: u64 = 272;
+
+/// `struct iovec`.
+const ENTRY: u32 = 16;
+/// `struct msghdr`, and where in it its list and the number of that's entries are.
+const MESSAGE: u32 = 56;
+const LIST_OF_MESSAGE: u64 = 16;
 
 /// What is known of callees.
 #[derive(Default)]
@@ -59,19 +66,22 @@ impl Outsiders {
     }
 }
 
-/// The accesses that a call stands for.
-#[derive(Default)]
-pub(crate) struct Accesses {
-    /// The text of a string, where it is elsewhere.
-    pub(crate) text: Option<Range>,
-    /// The object.
-    pub(crate) object: Option<Range>,
-    /// Whether the library guards it.
+/// One access that a call stands for.
+pub(crate) struct Touch {
+    pub(crate) range: Range,
+    pub(crate) rw: Rw,
+    /// Whether the library guards the object.
     pub(crate) guarded: bool,
 }
 
-/// What a call does that is handed this pointer.
-pub(crate) fn accesses(engine: &Engine, address: u64, handing: Handing, callee: u64) -> Accesses {
+impl Touch {
+    fn of(address: u64, bytes: u32, rw: Rw) -> Self {
+        Self { range: Range { address, length: bytes.min(MOST) }, rw, guarded: false }
+    }
+}
+
+/// What a call does that is handed this pointer, one access after the other. Others may come between them, so each is looked up in its turn.
+pub(crate) fn each_access(engine: &Engine, address: u64, handing: Handing, callee: u64, mut access: impl FnMut(Touch)) {
     // What is called back is no memory.
     let is_code = !text::is_foreign(address);
     let is_idle = address == 0
@@ -79,17 +89,40 @@ pub(crate) fn accesses(engine: &Engine, address: u64, handing: Handing, callee: 
         || (handing.callee == Callee::Pointer && outsider(engine, callee).is_none_or(|outsider| outsider.handed == Handed::Nothing))
         || is_output(engine, address);
     if is_idle {
-        return Accesses::default();
+        return;
     }
+    let rw = handing.rw;
     let rest = || heap::rest_of_block(address).map_or(SOME, |range| range.length);
-    let memory = |bytes: u32| Some(Range { address, length: bytes.min(MOST) });
+    let object = || Touch::of(address, if handing.bytes > 0 { handing.bytes } else { rest() }, rw);
     match handing.object {
-        Object::Guarded => Accesses { object: memory(GUARDED), guarded: true, ..Accesses::default() },
-        Object::Stream => Accesses { object: state_of(address).or(memory(SOME)), ..Accesses::default() },
-        Object::Memory | Object::Text => {
-            let object = memory(if handing.bytes > 0 { handing.bytes } else { rest() });
-            let text = (handing.object == Object::Text).then(|| read(address).and_then(heap::rest_of_block)).flatten();
-            Accesses { text, object, guarded: false }
+        Object::Memory => access(object()),
+        Object::Guarded => access(Touch { guarded: true, ..Touch::of(address, GUARDED, rw) }),
+        Object::Stream => {
+            access(state_of(address).map_or_else(|| Touch::of(address, SOME, rw), |state| Touch::of(state, STREAM_STATE, rw)))
+        }
+        Object::Text => {
+            if let Some(text) = read(address).and_then(heap::rest_of_block) {
+                access(Touch::of(text.address, text.length, rw));
+            }
+            access(object());
+        }
+        Object::List => each_of_list(address, handing.bytes, rw, access),
+        Object::Message => {
+            access(Touch::of(address, MESSAGE, Rw::Update));
+            if let Some((list, count)) = read(address + LIST_OF_MESSAGE).zip(read(address + LIST_OF_MESSAGE + 8)) {
+                each_of_list(list, u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(ENTRY), rw, access);
+            }
+        }
+    }
+}
+
+/// The accesses to a list's entries, and to what they name.
+fn each_of_list(list: u64, bytes: u32, rw: Rw, mut access: impl FnMut(Touch)) {
+    for at in 0..bytes.min(MOST) / ENTRY {
+        let entry = list + u64::from(at * ENTRY);
+        access(Touch::of(entry, ENTRY, Rw::Read));
+        if let Some((address, length)) = read(entry).zip(read(entry + 8)).filter(|(_, length)| *length > 0) {
+            access(Touch::of(address, u32::try_from(length).unwrap_or(MOST), rw));
         }
     }
 }
@@ -179,11 +212,11 @@ fn is_output(engine: &Engine, address: u64) -> bool {
 }
 
 /// Where a stream of C++ keeps its state: its virtual table says how far behind it that is (Itanium C++ ABI, 2.5).
-fn state_of(stream: u64) -> Option<Range> {
+fn state_of(stream: u64) -> Option<u64> {
     const OFFSET_OF_BASE: u64 = 24;
     let table = read(stream)?;
     let offset = read(table.checked_sub(OFFSET_OF_BASE)?)?;
-    (offset < u64::from(MOST)).then(|| Range { address: stream + offset, length: STREAM_STATE })
+    (offset < u64::from(MOST)).then(|| stream + offset)
 }
 
 fn read(address: u64) -> Option<u64> {

@@ -12,7 +12,7 @@ use model::pair::{Mode, Rw};
 use super::export;
 use crate::engine::circle;
 use crate::engine::fiber::{Engine, Fiber, running};
-use crate::engine::handed::{self, Accesses};
+use crate::engine::handed::{self, Touch};
 use crate::engine::lifetime;
 use crate::engine::signals;
 use crate::gate::ask::{Ask, Request};
@@ -180,13 +180,12 @@ extern "C" fn gate_read(address: u64, length: u64, number: u32, site: u64, frame
 extern "C" fn gate_handed(address: u64, what: u64, callee: u64, site: u64, frame: usize) {
     let Some(engine) = running() else { return };
     let (handing, site) = (Handing::from_abi(what), SiteKey(site));
-    let Accesses { text, object, guarded } = handed::accesses(engine, address, handing, callee);
-    let party = Party { thread: engine.current(), site, rw: handing.rw, atomic: guarded };
     let mut is_shared = false;
-    for range in text.into_iter().chain(object) {
+    handed::each_access(engine, address, handing, callee, |Touch { range, rw, guarded }| {
+        let party = Party { thread: engine.current(), site, rw, atomic: guarded };
         is_shared |=
             engine.with_current(|fiber| point(engine, fiber, range, party, false, frame, || engine.request_access(fiber, range, party)));
-    }
+    });
     if is_shared {
         handed::name(engine, handing, callee, site);
     }

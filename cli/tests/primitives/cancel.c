@@ -12,6 +12,7 @@
 // case mutex: 7
 // case gone: 3
 // case asynchronous: -1 | 7
+// covers asynchronous: what is seen
 // note asynchronous: a thread asks to be cancelled at any instruction
 #include <pthread.h>
 #include <semaphore.h>

@@ -6,6 +6,7 @@
 // case wake-all: 2
 // case bitset: 1
 // case requeue: pass
+// covers requeue: what is seen
 // note requeue: the program moves waiters between futexes
 #include <errno.h>
 #include <limits.h>

@@ -18,8 +18,10 @@
 // case pending: 1 0
 // case queued: 10
 // note queued: without its value
+// covers queued: what is seen
 // case queued-for-all: 1
 // note queued-for-all: without its value
+// covers queued-for-all: what is seen
 // case sleep: 0 0 | 4 10
 // case sleep-partly: 0 0 | 4 7
 // case sleep-absolute: 0 0 | 4 0

@@ -1,6 +1,7 @@
 // A signal of one thread does not come to a descriptor: a thread that waits for it there is no deadlock.
 // outcomes: pass
 // note: the program reads signals from a descriptor: those of its own threads do not come there
+// covers: what is seen
 #define _GNU_SOURCE
 #include <assert.h>
 #include <pthread.h>

@@ -261,10 +261,24 @@ pub const NOTES: &[(Note, &str)] = &[
     (Note::RandomAddresses, "address randomization could not be switched off: executions may differ"),
 ];
 
-/// Notes of what is out of sight, what threads do there, within a step, or when time and luck suit them: with any of them, what is covered is not all
-/// that may happen.
-pub const OUT_OF_SIGHT: &[Note] =
-    &[Note::EarlyThread, Note::RawThreads, Note::UnseenAtomics, Note::LateTime, Note::Luck, Note::Pieces, Note::Handed, Note::Assembly];
+/// Notes of what is out of sight, what threads do there, within a step, or when time, luck and the world outside suit them; and of what is not as
+/// the program asks for: with any of them, what is covered is not all that may happen.
+pub const OUT_OF_SIGHT: &[Note] = &[
+    Note::EarlyThread,
+    Note::RawThreads,
+    Note::UnseenAtomics,
+    Note::LateTime,
+    Note::Luck,
+    Note::Pieces,
+    Note::Handed,
+    Note::Assembly,
+    Note::Outside,
+    Note::Cancels,
+    Note::OtherFutexes,
+    Note::QueuedSignals,
+    Note::SignalDescriptors,
+    Note::SuddenEnd,
+];
 
 impl Note {
     /// Its bit.

@@ -8,6 +8,8 @@
 // options careless-and-spurious: --spurious
 // case careful-and-spurious: 1
 // options careful-and-spurious: --spurious
+// case timed-and-spurious: 0 0 | 0 1 | 110 0 | 110 1
+// options timed-and-spurious: --spurious
 // case lost: done | lost-wake-up a thread waits for a signal that came before the wait
 // case never: deadlock-condition a thread waits for a signal that nobody is left to give
 // case not-owner: 1
@@ -53,6 +55,13 @@ int main(int argc, char **argv) {
     pthread_mutex_unlock(&m);
     pthread_join(t, NULL);
     printf("%d", result);
+  } else if (!strcmp(is, "timed-and-spurious")) {
+    pthread_create(&t, NULL, give, NULL);
+    pthread_mutex_lock(&m);
+    if (!ready) result = pthread_cond_timedwait(&c, &m, &later);
+    printf("%d %d", result, ready);
+    pthread_mutex_unlock(&m);
+    pthread_join(t, NULL);
   } else if (!strcmp(is, "several") || !strcmp(is, "broadcast")) {
     pthread_create(&t, NULL, wait_as, (void *)1);
     pthread_create(&u, NULL, wait_as, (void *)2);

@@ -5,6 +5,13 @@
 // case wake-one: 1
 // case wake-all: 2
 // case bitset: 1
+// case other-bits: 0 1
+// case no-bits: 22 22
+// case interrupted: 0 | 4
+// case interrupted-timed: 0 | 4 | 110
+// case restarted: 11
+// case restarted-timed: 4 | 11 | 110
+// case ignored: 0 | 11
 // case requeue: pass
 // covers requeue: what is seen
 // note requeue: the program moves waiters between futexes
@@ -12,6 +19,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +45,22 @@ static void *wait_once(void *unused) {
   futex(FUTEX_WAIT, 0, NULL);
   woken++;
   return unused;
+}
+static long futex_for(int operation, unsigned bits) { return syscall(SYS_futex, &word, operation, operation == FUTEX_WAKE_BITSET, NULL, NULL, bits); }
+static void *wait_for_two(void *unused) {
+  futex_for(FUTEX_WAIT_BITSET, 2);
+  woken++;
+  return unused;
+}
+static void write_word(int unused) {
+  (void)unused;
+  word = 1;
+}
+static void only_run(int unused) { (void)unused; }
+static void *wait_for_result(void *span) {
+  woken = futex(FUTEX_WAIT, 0, span) ? errno : 0;
+  waiting = 1;
+  return NULL;
 }
 int main(int argc, char **argv) {
   const char *is = argc > 1 ? argv[1] : "";
@@ -69,6 +93,31 @@ int main(int argc, char **argv) {
     futex(FUTEX_WAKE, INT_MAX, NULL);
     pthread_join(t, NULL);
     pthread_join(u, NULL);
+    printf("%d", (int)woken);
+  } else if (!strcmp(is, "other-bits")) {
+    // Who waits for other bits is not woken.
+    pthread_create(&t, NULL, wait_for_two, NULL);
+    result = (int)futex_for(FUTEX_WAKE_BITSET, 1);
+    word = 1;
+    futex_for(FUTEX_WAKE_BITSET, 3);
+    pthread_join(t, NULL);
+    printf("%d %d", result, (int)woken);
+  } else if (!strcmp(is, "no-bits")) {
+    printf("%d ", futex_for(FUTEX_WAIT_BITSET, 0) ? errno : 0);
+    printf("%d", futex_for(FUTEX_WAKE_BITSET, 0) ? errno : 0);
+  } else if (strstr(is, "interrupted") || strstr(is, "restarted") || strstr(is, "ignored")) {
+    // A call that is made again after the handler finds what that has written; one with a time limit is not made again.
+    struct sigaction action = {.sa_handler = *is == 'i' ? only_run : write_word, .sa_flags = *is == 'r' ? SA_RESTART : 0};
+    if (!strcmp(is, "ignored")) action.sa_handler = SIG_IGN;
+    sigaction(SIGUSR1, &action, NULL);
+    pthread_create(&t, NULL, wait_for_result, strstr(is, "timed") ? &span : NULL);
+    pthread_kill(t, SIGUSR1);
+    // Without a wake-up, nobody else ends the wait of one who comes to it after the signal.
+    if (*is == 'i') {
+      if (!strcmp(is, "ignored")) word = 1;
+      while (!waiting && !futex(FUTEX_WAKE, 1, NULL)) { }
+    }
+    pthread_join(t, NULL);
     printf("%d", (int)woken);
   } else {
     syscall(SYS_futex, &word, FUTEX_REQUEUE, 0, NULL, &waiting, 0);

@@ -15,6 +15,14 @@
 // case poll-not-restarted: 0 | 4
 // case read-restarted: 0
 // case process: 1
+// case process-any: 1 | 2
+// covers process-any: what is seen
+// note process-any: signals that may interrupt one of several threads
+// case process-waited: 10
+// case process-waited-by-two: 1 | 2
+// case process-before: 10
+// case process-later: 1
+// case process-deadly: signal SIGUSR1
 // case pending: 1 0
 // case queued: 10
 // note queued: without its value
@@ -102,6 +110,17 @@ static void *wait_condition(void *unused) {
   pthread_mutex_unlock(&m);
   return unused;
 }
+static void *process(void *unused) {
+  kill(getpid(), SIGUSR1);
+  return unused;
+}
+static void *await_first(void *number) {
+  int signal, nobody = 0;
+  sigwait(&set, &signal);
+  atomic_compare_exchange_strong(&seen, &nobody, (int)(long)number);
+  sem_post(&s);
+  return NULL;
+}
 static void *await(void *unused) {
   static const struct timespec span = {1, 0};
   int signal = -1;
@@ -134,6 +153,41 @@ int main(int argc, char **argv) {
   } else if (!strcmp(is, "process")) {
     kill(getpid(), SIGUSR1);
     printf("%d", taken == 2);
+  } else if (!strcmp(is, "process-any")) {
+    // Both could take it: who does is a choice.
+    pthread_create(&t, NULL, process, NULL);
+    while (!taken) { }
+    printf("%d", (int)taken);
+    pthread_join(t, NULL);
+  } else if (!strcmp(is, "process-waited") || !strcmp(is, "process-before")) {
+    // All block it, and one waits for it, then or later.
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    if (strstr(is, "before")) kill(getpid(), SIGUSR1);
+    pthread_create(&t, NULL, await, NULL);
+    if (strstr(is, "waited")) kill(getpid(), SIGUSR1);
+    pthread_join(t, NULL);
+    printf("%d", (int)seen);
+  } else if (!strcmp(is, "process-waited-by-two")) {
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    pthread_create(&t, NULL, await_first, (void *)1);
+    pthread_create(&t, NULL, await_first, (void *)2);
+    kill(getpid(), SIGUSR1);
+    sem_wait(&s);
+    printf("%d", (int)seen);
+    fflush(stdout);
+    _exit(0);
+  } else if (!strcmp(is, "process-later")) {
+    // It stays with the process until somebody no longer blocks it.
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    pthread_create(&t, NULL, process, NULL);
+    pthread_join(t, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    printf("%d", taken == 2);
+  } else if (!strcmp(is, "process-deadly")) {
+    signal(SIGUSR1, SIG_DFL);
+    pthread_create(&t, NULL, look, NULL);
+    kill(getpid(), SIGUSR1);
+    for (;;) pause();
   } else if (!strcmp(is, "pending")) {
     sigset_t pending;
     pthread_sigmask(SIG_BLOCK, &set, NULL);

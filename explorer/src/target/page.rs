@@ -221,6 +221,8 @@ pub enum Note {
     Handed = 20,
     /// Inline assembly uses memory that no operand names.
     Assembly = 21,
+    /// The process was sent a signal that several threads could take.
+    SignalsForSeveral = 22,
 }
 
 /// All notes, with what they say to people.
@@ -244,6 +246,10 @@ pub const NOTES: &[(Note, &str)] = &[
         "libraries that are not instrumented: what their functions do to what they are handed is one step, and what they reach from there is not seen, so more may happen",
     ),
     (Note::Assembly, "inline assembly: the orders of accesses that no operand names are not explored, so more may happen"),
+    (
+        Note::SignalsForSeveral,
+        "the program sends itself signals that may interrupt one of several threads: not all of these are surely tried",
+    ),
     (Note::SignalDescriptors, "the program reads signals from a descriptor: those of its own threads do not come there"),
     (Note::QueuedSignals, "the program queues signals: of several of one kind one comes, and without its value"),
     (Note::SuddenEnd, "a thread ended the process in the middle of a step: what others do right before that is not explored"),
@@ -278,6 +284,7 @@ pub const OUT_OF_SIGHT: &[Note] = &[
     Note::QueuedSignals,
     Note::SignalDescriptors,
     Note::SuddenEnd,
+    Note::SignalsForSeveral,
 ];
 
 impl Note {

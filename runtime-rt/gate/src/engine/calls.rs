@@ -146,7 +146,7 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
         }
         libc::SYS_nanosleep | libc::SYS_clock_nanosleep => return sleep(engine, number, &arguments),
         libc::SYS_futex => {
-            if let Some(result) = futex::perform(engine, arguments[0], arguments[1], arguments[2], arguments[3]) {
+            if let Some(result) = futex::perform(engine, arguments) {
                 return result;
             }
         }

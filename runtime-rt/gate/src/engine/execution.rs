@@ -16,6 +16,7 @@ use model::report::FailureKind;
 use super::endings::{end_process, end_thread};
 use super::failure::{Failed, deadlock};
 use super::fiber::{Engine, Fiber, Routine, Stop};
+use super::habits::Habit;
 use super::outside::{self, Patience};
 use super::recorder::Recorded;
 use super::rounds::{Digest, Taken};
@@ -326,7 +327,11 @@ pub(crate) fn equip(engine: &Engine, child: ThreadId, routine: Routine) -> Optio
     let name = engine.with_current(|creator| creator.name.get());
     add_fiber(engine, lender, Some(routine));
     engine.fibers.borrow()[child.index()].name.set(name);
-    engine.model.borrow_mut().threads[child.index()].name(lender.identity);
+    let mut model = engine.model.borrow_mut();
+    model.threads[child.index()].name(lender.identity);
+    if engine.habits.has(Habit::SignalsForAll) {
+        model.threads[child.index()].word = model.threads[0].word;
+    }
     Some(lender.identity)
 }
 

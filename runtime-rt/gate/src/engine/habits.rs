@@ -19,6 +19,8 @@ pub(crate) enum Habit {
     LooksForEnds = 0,
     /// Threads interrupt each other, by signals or cancellation: each point of a thread is preceded by a look whether it was.
     Interrupts = 1,
+    /// Signals are sent to the process, which any thread may take: those who look for one have to do with each other.
+    SignalsForAll = 2,
 }
 
 impl Habit {
@@ -36,7 +38,7 @@ pub(crate) struct Habits(Cell<u8>);
 impl Habits {
     /// Takes over what is known with the memory that is shared.
     pub(crate) fn know(&self, shared: &[Range]) {
-        for habit in [Habit::LooksForEnds, Habit::Interrupts] {
+        for habit in [Habit::LooksForEnds, Habit::Interrupts, Habit::SignalsForAll] {
             if shared.contains(&habit.range()) {
                 self.0.set(self.0.get() | 1 << habit as u8);
             }
@@ -45,7 +47,12 @@ impl Habits {
 
     /// Takes over what is known from another run.
     pub(crate) fn adopt(&self, habits: u64) {
-        self.0.set(u8::try_from(habits).unwrap_or(0));
+        self.0.set(self.0.get() | u8::try_from(habits).unwrap_or(0));
+    }
+
+    /// All of them, as others are told.
+    pub(crate) fn all(&self) -> u64 {
+        u64::from(self.0.get())
     }
 
     /// Whether it is one of the program's.
@@ -60,7 +67,7 @@ pub(crate) fn show(engine: &Engine, habit: Habit) {
     if !engine.habits.has(habit) {
         engine.habits.0.set(engine.habits.0.get() | 1 << habit as u8);
         engine.shadow.borrow_mut().share(&[habit.range()]);
-        control::set(Word::Habits, u64::from(engine.habits.0.get()));
+        control::set(Word::Habits, engine.habits.all());
         engine.leave_for_good(Stop::Learnt);
     }
 }

@@ -19,12 +19,15 @@ use super::handlers::{self, Action, DEFAULT, IGNORE};
 use super::{control, endings, signals};
 use crate::gate::ask::{Ask, Request};
 use crate::gate::perform::{INTERRUPTED, bit};
-use crate::gate::thread::{Cancellation, Life};
+use crate::gate::thread::{Cancellation, Life, Thread};
 use crate::interpose::threads::EXIT;
 use crate::sys::real::real;
 
 /// The result of a wait on a condition in which the thread was cancelled: it leaves the waiters first.
 pub(crate) const CANCELLED: i32 = -3;
+
+/// Signals that do nothing by default.
+const HARMLESS: [c_int; 4] = [libc::SIGCHLD, libc::SIGURG, libc::SIGWINCH, libc::SIGCONT];
 
 /// What a look, or a wait, finds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +54,9 @@ pub(crate) fn request(engine: &Engine, me: ThreadId, request: Request) -> i32 {
         if result != INTERRUPTED {
             return result;
         }
+        if matches!(request.ask, Ask::FutexReturn { .. }) && has_handler(engine) {
+            engine.model.borrow_mut().leave_word(me);
+        }
         let handled = take_signals(engine);
         if request.ask.is_cancellation_point() && engine.model.borrow().threads[me.index()].has_to_end() {
             if let Ask::Waiting { .. } = request.ask {
@@ -62,7 +68,19 @@ pub(crate) fn request(engine: &Engine, me: ThreadId, request: Request) -> i32 {
         if handled >= least && matches!(request.ask, Ask::SemWait { .. } | Ask::Call { .. } | Ask::AwaitSignal { .. } | Ask::Sleep { .. }) {
             return libc::EINTR;
         }
+        if handled > Handled::No && matches!(request.ask, Ask::FutexReturn { .. }) {
+            return if handled >= least { libc::EINTR } else { libc::ERESTART };
+        }
     }
+}
+
+/// In a fiber: whether a handler runs for any of the signals that wait for it.
+fn has_handler(engine: &Engine) -> bool {
+    let signals = engine.model.borrow().threads[engine.current().index()].deliverable();
+    (1..=64).filter(|&signal| signals & bit(signal) != 0).any(|signal| {
+        let action = handlers::action(signal).unwrap_or_default();
+        action.handler != IGNORE && action.handler != DEFAULT
+    })
 }
 
 /// In a fiber: a place where a thread that was cancelled ends.
@@ -85,7 +103,7 @@ pub(crate) fn look_for_signals(engine: &Engine) {
 /// In a fiber: stores the signals that wait until the thread no longer blocks them.
 pub(crate) fn pending(engine: &Engine, place: usize) -> usize {
     look_for_signals(engine);
-    let signals = engine.model.borrow().threads[engine.current().index()].signals;
+    let signals = engine.model.borrow().threads[engine.current().index()].waiting();
     let place: *mut u64 = core::ptr::with_exposed_provenance_mut(place);
     // SAFETY: the program passes a valid set.
     unsafe { place.write(signals) };
@@ -152,25 +170,44 @@ pub(crate) fn send(engine: &Engine, to: ThreadId, signal: c_int) -> c_int {
     engine.point(Ask::SendSignal { to, signal })
 }
 
-/// In a fiber: the program sends itself a signal: any thread that does not block it may take it, the sender before others.
+/// In a fiber: the program sends itself a signal: any thread takes it that does not block it or waits for it, the sender at once if nobody
+/// else could.
 pub(crate) fn send_to_process(engine: &Engine, signal: c_int) -> c_int {
     let me = engine.current();
-    let to = {
+    let nobody_else = || {
         let model = engine.model.borrow();
-        let open = |thread: &ThreadId| {
-            let entry = &model.threads[thread.index()];
-            let awaited = matches!(entry.request.ask, Ask::AwaitSignal { set, .. } if set & bit(signal) != 0);
-            entry.life == Life::Alive && (awaited || entry.blocked & bit(signal) == 0)
-        };
-        let mut threads = (0..model.threads.len()).map(ThreadId::new);
-        if open(&me) { me } else { threads.find(open).unwrap_or(ThreadId(0)) }
+        model.is_alone() && model.threads[me.index()].blocked & bit(signal) == 0
     };
-    send(engine, to, signal)
+    if signal == 0 || nobody_else() {
+        return raise(engine, signal);
+    }
+    habits::show(engine, Habit::Interrupts);
+    habits::show(engine, Habit::SignalsForAll);
+    engine.point(Ask::SendToAll { signal });
+    let is_deadly = handlers::action(signal).unwrap_or_default().handler == DEFAULT && !HARMLESS.contains(&signal);
+    let now = {
+        let model = engine.model.borrow();
+        let open = |thread: &Thread| thread.life == Life::Alive && thread.blocked & bit(signal) == 0;
+        let awaits = |thread: &Thread| matches!(thread.request.ask, Ask::AwaitSignal { set, .. } if set & bit(signal) != 0);
+        let others = || model.threads.iter().enumerate().filter(|&(at, _)| at != me.index()).map(|(_, thread)| thread);
+        let own = open(&model.threads[me.index()]);
+        let awaited = others().filter(|thread| awaits(thread)).count();
+        let interrupted = others().filter(|thread| open(thread) && !awaits(thread)).count();
+        let open = interrupted + usize::from(own);
+        if open > 0 && open + awaited > 1 && !is_deadly {
+            control::note(Note::SignalsForSeveral);
+        }
+        // Of a signal that ends the process, nobody has to take it first.
+        if is_deadly { awaited == 0 && open > 0 } else { own && open + awaited == 1 }
+    };
+    if now && engine.model.borrow_mut().take_signal(me, bit(signal)).is_some() {
+        deliver(engine, signal);
+    }
+    0
 }
 
 /// A signal comes to the running thread: its handler runs, or what happens by default does.
 fn deliver(engine: &Engine, signal: c_int) -> Handled {
-    const HARMLESS: [c_int; 4] = [libc::SIGCHLD, libc::SIGURG, libc::SIGWINCH, libc::SIGCONT];
     const SIGINFO: usize = libc::SA_SIGINFO.cast_unsigned() as usize;
     const RESTART: usize = libc::SA_RESTART.cast_unsigned() as usize;
     const NODEFER: usize = libc::SA_NODEFER.cast_unsigned() as usize;

@@ -85,12 +85,14 @@ pub(crate) enum Ask {
     OnceLeave { once: Range },
     /// Look at a futex word, and begin to wait if it is as expected.
     FutexWait { word: Range },
-    /// Wait to be woken there.
-    FutexReturn { word: Range, until: Until },
-    /// Wake up to this many of those who wait there.
-    FutexWake { word: Range, count: u32 },
+    /// Wait to be woken there, by who names one of these bits.
+    FutexReturn { word: Range, until: Until, bits: u32 },
+    /// Wake up to this many of those who wait there for one of these bits.
+    FutexWake { word: Range, count: u32, bits: u32 },
     /// Send a thread a signal.
     SendSignal { to: ThreadId, signal: i32 },
+    /// Send the process a signal, which any thread may take.
+    SendToAll { signal: i32 },
     /// Cancel a thread.
     Cancel { to: ThreadId },
     /// See whether the thread itself was interrupted.
@@ -188,8 +190,8 @@ impl Ask {
                 | Self::FutexWait { .. }
                 | Self::FutexWake { .. }
                 | Self::SendSignal { .. }
+                | Self::SendToAll { .. }
                 | Self::Cancel { .. }
-                | Self::Look
                 | Self::Yield
                 | Self::Sleep { word: None, .. }
         )
@@ -210,10 +212,11 @@ impl Ask {
         )
     }
 
-    /// Whether it ends when a handler has run, also one after which calls are to be restarted: waits for signals, sleep, `poll` and its like do.
+    /// Whether it ends when a handler has run, also one after which calls are to be restarted: waits for signals, sleep, `poll` and its
+    /// like do, and waits at a futex with a time limit.
     pub(crate) fn is_never_restarted(self) -> bool {
         match self {
-            Self::AwaitSignal { .. } | Self::Sleep { .. } => true,
+            Self::AwaitSignal { .. } | Self::Sleep { .. } | Self::FutexReturn { until: Until::Deadline(_), .. } => true,
             Self::Call { ready: Readiness::Outside(Fed::Child { .. }), .. } => false,
             Self::Call { why, .. } => why == Cause::Poll,
             _ => false,

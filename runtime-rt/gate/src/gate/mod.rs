@@ -1,7 +1,7 @@
 //! The gate: what a thread may do at a scheduling point.
 //!
 //! In reading order: synchronization objects (`lock`, `waiting`, `injected`) and where they are found (`objects`); what a
-//! thread asks for (`ask`, with `readiness` for system calls and `compare` for compare-and-swaps); the model of all of it (`model`), which says who is enabled (`pending`) and performs events (`perform`); which plain
+//! thread asks for (`ask`, with `readiness` for system calls and `compare` for compare-and-swaps); the model of all of it (`model`), which says who is enabled (`pending`) and performs events (`perform`, with `words` for futexes and signals); which plain
 //! accesses are scheduling points (`shadow`).
 //!
 //! All of this is plain data and functions, tested without fibers.
@@ -18,3 +18,4 @@ pub(crate) mod readiness;
 pub(crate) mod shadow;
 pub(crate) mod thread;
 pub(crate) mod waiting;
+mod words;

@@ -67,6 +67,8 @@ pub(crate) struct Model {
     pub(super) living: u32,
     /// How many have ended and were not joined.
     pub(super) unjoined: u32,
+    /// Signals that the process was sent and no thread has taken, as a set of bits.
+    pub(super) for_all: u64,
     /// How often time was made to pass because nobody could go on.
     leaps: u32,
     /// How many injected holds were taken from threads.
@@ -90,6 +92,7 @@ impl Model {
         self.changes = 0;
         self.living = 0;
         self.unjoined = 0;
+        self.for_all = 0;
         self.exiting = None;
         self.calls = 0;
         self.open_to_outside = false;
@@ -113,6 +116,7 @@ impl Model {
             word: NOWHERE,
             end: NOWHERE,
             signals: 0,
+            for_all: self.for_all,
             blocked: 0,
             cancelled: false,
             cancellation: Cancellation::Enabled,
@@ -147,16 +151,6 @@ impl Model {
         let creates = |thread: &Thread| thread.life == Life::Alive && matches!(thread.request.ask, Ask::Create { .. });
         let coming = self.threads.iter().enumerate().filter(|(at, thread)| *at != me.index() && creates(thread));
         self.threads.len() + coming.count()
-    }
-
-    /// The thread has found a futex word as expected, in the step that it takes: it waits there from now on.
-    pub(crate) fn wait_at(&mut self, thread: ThreadId, word: Range, until: Until) {
-        if until == Until::Forever {
-            // Whoever wakes is told how many there were.
-            self.note_change(thread);
-        }
-        let id = self.objects.at(word, || State::Condition(Condition::default()));
-        self.objects.condition(id).waiters.push(thread);
     }
 
     /// Whether any thread waits for a signal, which may come from outside.
@@ -385,7 +379,8 @@ impl Model {
         for (thread, entry) in self.threads.iter().enumerate() {
             let id = ThreadId::new(thread);
             let since = |at: Option<u64>| at.is_some_and(|at| at == self.changes_by_others(id));
-            (entry.life as u8, entry.woken, entry.signals, entry.blocked, entry.cancelled, entry.joined, entry.ending).hash(digest);
+            (entry.life as u8, entry.woken, entry.signals, entry.for_all, entry.blocked, entry.cancelled, entry.joined, entry.ending)
+                .hash(digest);
             if since(entry.timed_out_at) {
                 entry.timed_out_in.hash(digest);
             }
@@ -464,7 +459,7 @@ impl Model {
             entry.woken = false;
         }
         let site = entry.request.site;
-        let is_free = entry.signals == 0 && !entry.cancelled;
+        let is_free = entry.waiting() == 0 && !entry.cancelled;
         let next = ThreadId::new(self.threads.len());
         // What is asked for most is written where it is read: the processor waits where what was written in parts is copied as a whole.
         let pending = &mut self.pending[thread.index()];

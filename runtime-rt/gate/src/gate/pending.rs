@@ -91,7 +91,7 @@ impl Model {
     #[inline]
     fn plain_wait(&self, thread: ThreadId) -> Option<bool> {
         let entry = &self.threads[thread.index()];
-        if entry.signals != 0 || entry.cancelled || entry.spinning_at.is_some() {
+        if entry.waiting() != 0 || entry.cancelled || entry.spinning_at.is_some() {
             return None;
         }
         match entry.request.ask {
@@ -194,7 +194,17 @@ impl Model {
                 let word = self.threads.get(to.index()).map(|to| to.word);
                 (EventKind::Access { rw: Rw::Write, atomic: true }, word, None)
             }
-            Ask::Look => (EventKind::Access { rw: Rw::Read, atomic: true }, Some(entry.word), None),
+            Ask::SendToAll { .. } => (EventKind::Access { rw: Rw::Write, atomic: true }, Some(entry.word), None),
+            Ask::Look => {
+                // Who takes what others might have taken has them find nothing.
+                let rw = if entry.for_all & !entry.blocked == 0 { Rw::Read } else { Rw::Update };
+                (EventKind::Access { rw, atomic: true }, Some(entry.word), None)
+            }
+            // One of several threads takes what is there, as from a semaphore.
+            Ask::AwaitSignal { until: Until::Forever, .. } if self.has_signals_for_all() => (EventKind::SemWait, Some(entry.word), None),
+            Ask::AwaitSignal { .. } if self.is_free(thread) && self.has_signals_for_all() => {
+                (EventKind::SemTryWait, Some(entry.word), None)
+            }
             Ask::AwaitSignal { .. } if self.is_free(thread) => (EventKind::Access { rw: Rw::Update, atomic: true }, Some(entry.word), None),
             Ask::AwaitSignal { until: Until::Deadline(_), .. } => (EventKind::WaitTimeout, Some(entry.word), None),
             Ask::AwaitSignal { .. } => (EventKind::Waiting, None, None),
@@ -222,7 +232,7 @@ impl Model {
             },
             Ask::SemWait { .. } => matches!(state(entry.object), Some(State::Semaphore(count)) if *count > 0),
             Ask::BarrierLeave { .. } | Ask::FutexReturn { .. } => entry.woken,
-            Ask::AwaitSignal { set, .. } => entry.signals & set != 0,
+            Ask::AwaitSignal { set, .. } => entry.waiting() & set != 0,
             Ask::OnceEnter { .. } => !matches!(state(entry.object), Some(State::Once(Once::Running(_)))),
             Ask::Join { child } => self.threads.get(child.index()).is_none_or(|child| child.life == Life::Ended),
             Ask::TimedJoin { child, .. } => self.threads.get(child.index()).is_none_or(|child| child.ending),
@@ -235,7 +245,7 @@ impl Model {
     /// Whether a thread waits, and has to see to a signal or to its cancellation first.
     pub(super) fn is_interrupted(&self, thread: ThreadId) -> bool {
         let entry = &self.threads[thread.index()];
-        if (entry.signals == 0 && !entry.cancelled) || !entry.request.ask.waits() {
+        if (entry.waiting() == 0 && !entry.cancelled) || !entry.request.ask.waits() {
             return false;
         }
         let waits = match entry.request.ask {
@@ -246,8 +256,16 @@ impl Model {
         waits && (entry.deliverable() != 0 || (entry.has_to_end() && entry.request.ask.is_cancellation_point()))
     }
 
-    fn may_wake_for_nothing(&self, thread: ThreadId) -> bool {
-        self.spurious == Spurious::Possible && self.threads[thread.index()].woken_for_nothing_at != Some(self.changes_by_others(thread))
+    /// Whether a thread that waits on a condition may be woken without a cause.
+    pub(super) fn may_wake_for_nothing(&self, thread: ThreadId) -> bool {
+        let entry = &self.threads[thread.index()];
+        let waits = self.spurious == Spurious::Possible && matches!(entry.request.ask, Ask::Waiting { .. });
+        waits && entry.woken_for_nothing_at != Some(self.changes_by_others(thread))
+    }
+
+    /// Whether the program is one that sends itself signals, which any thread may take: all have one word then.
+    fn has_signals_for_all(&self) -> bool {
+        matches!(&self.threads[..], [first, second, ..] if first.word == second.word)
     }
 
     fn is_enabled(&self, thread: ThreadId) -> bool {
@@ -260,7 +278,7 @@ impl Model {
             Some(EventKind::Interrupted { .. }) => true,
             Some(EventKind::Waiting) | None => false,
             Some(EventKind::WaitSpurious) => true,
-            Some(EventKind::WaitTimeout | EventKind::LockTimeout) => entry.may_time_out(others()),
+            Some(EventKind::WaitTimeout | EventKind::LockTimeout) => entry.may_time_out(others()) || self.may_wake_for_nothing(thread),
             Some(_) => {
                 // A call that has a time limit may give up.
                 let may_end = || matches!(entry.request.ask, Ask::Call { until: Until::Deadline(_), .. });
@@ -291,7 +309,8 @@ impl Model {
             | Ask::Sleep { .. }
             | Ask::BarrierLeave { .. }
             | Ask::OnceEnter { .. }
-            | Ask::Acquire { .. } => true,
+            | Ask::Acquire { .. }
+            | Ask::Look => true,
             _ => false,
         };
         !waits_for_objects || thread.spinning_at.is_some()
@@ -303,9 +322,9 @@ impl Model {
             Ask::Waiting { .. } => thread.woken || self.spurious == Spurious::Possible,
             Ask::FutexReturn { .. } => thread.woken,
             Ask::Lock { until, .. } | Ask::ReadLock { until, .. } | Ask::SemWait { until, .. } => until != Until::Forever,
-            Ask::Create { .. } | Ask::CompareAndSwap { .. } | Ask::AwaitSignal { .. } | Ask::TimedJoin { .. } => true,
+            Ask::Create { .. } | Ask::CompareAndSwap { .. } | Ask::AwaitSignal { .. } | Ask::TimedJoin { .. } | Ask::Look => true,
             _ => false,
         };
-        by_request || thread.signals != 0 || thread.cancelled
+        by_request || thread.waiting() != 0 || thread.cancelled
     }
 }

@@ -1,7 +1,5 @@
 //! What happens in the model when an enabled thread does what it is about to do.
 
-use alloc::vec::Vec;
-
 use explorer::strategy::Pick;
 use model::event::{Comparison, Event, EventKind};
 use model::ids::{ObjectId, ThreadId};
@@ -61,14 +59,19 @@ impl Model {
                 if let Some(condition) = object {
                     self.objects.condition(condition).leave(thread);
                 }
-                self.time_out(thread)
+                let others = self.changes_by_others(thread);
+                let may_time_out = self.threads[thread.index()].may_time_out(others);
+                if self.may_wake_for_nothing(thread) && (!may_time_out || pick(&Pick::Value { options: 2 }) == 1) {
+                    self.wake_for_nothing(thread)
+                } else {
+                    self.time_out(thread)
+                }
             }
             (_, _, EventKind::WaitSpurious) => {
                 if let Some(condition) = object {
                     self.objects.condition(condition).leave(thread);
                 }
-                self.threads[thread.index()].woken_for_nothing_at = Some(self.changes_by_others(thread));
-                FOR_NOTHING
+                self.wake_for_nothing(thread)
             }
             (Ask::Lock { .. }, Some(lock), EventKind::LockTimeout) => {
                 self.objects.lock(lock).leave(thread);
@@ -127,9 +130,13 @@ impl Model {
                 *self.objects.once(once) = Once::Done;
                 0
             }
-            (Ask::FutexWake { count, .. }, Some(word), _) => self.wake_some(word, count),
+            (Ask::FutexWake { count, bits, .. }, Some(word), _) => self.wake_some(word, count, bits),
             (Ask::SendSignal { to, signal }, _, _) => {
                 self.threads[to.index()].signals |= bit(signal);
+                0
+            }
+            (Ask::SendToAll { signal }, _, _) => {
+                self.set_for_all(self.for_all | bit(signal));
                 0
             }
             (Ask::Cancel { to }, _, _) => {
@@ -203,6 +210,11 @@ impl Model {
         }
     }
 
+    fn wake_for_nothing(&mut self, thread: ThreadId) -> i32 {
+        self.threads[thread.index()].woken_for_nothing_at = Some(self.changes_by_others(thread));
+        FOR_NOTHING
+    }
+
     fn time_out(&mut self, thread: ThreadId) -> i32 {
         let others = self.changes_by_others(thread);
         let entry = &mut self.threads[thread.index()];
@@ -221,15 +233,7 @@ impl Model {
         libc::ETIMEDOUT
     }
 
-    /// Takes the lowest of these signals that the thread was sent.
-    pub(crate) fn take_signal(&mut self, thread: ThreadId, set: u64) -> Option<i32> {
-        let signals = &mut self.threads[thread.index()].signals;
-        let signal = i32::try_from((*signals & set).trailing_zeros()).ok().filter(|&lowest| lowest < 64)? + 1;
-        *signals &= !bit(signal);
-        Some(signal)
-    }
-
-    fn wake(&mut self, thread: ThreadId) {
+    pub(super) fn wake(&mut self, thread: ThreadId) {
         self.threads[thread.index()].woken = true;
     }
 
@@ -255,16 +259,6 @@ impl Model {
             self.wake(woken);
         }
         0
-    }
-
-    /// Wakes the first so many; how many there were.
-    fn wake_some(&mut self, id: ObjectId, count: u32) -> i32 {
-        let waiters = &mut self.objects.condition(id).waiters;
-        let woken: Vec<ThreadId> = waiters.drain(..waiters.len().min(count as usize)).collect();
-        for &thread in &woken {
-            self.wake(thread);
-        }
-        i32::try_from(woken.len()).unwrap_or(i32::MAX)
     }
 
     /// The last to arrive is told so by the result 1.
@@ -312,6 +306,7 @@ mod tests {
     use crate::gate::ask::Request;
     use crate::gate::lock::LockKind;
     use crate::gate::thread::{Hope, Way};
+    use alloc::vec::Vec;
     use model::event::Range;
 
     const A: ThreadId = ThreadId(0);

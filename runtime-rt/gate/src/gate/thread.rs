@@ -50,7 +50,12 @@ impl Thread {
 
     /// Signals that it has to take now.
     pub(crate) fn deliverable(&self) -> u64 {
-        self.signals & !self.blocked
+        self.waiting() & !self.blocked
+    }
+
+    /// Signals that wait for it, alone or among others.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.signals | self.for_all
     }
 
     /// Whether it has to end where it can.
@@ -76,6 +81,8 @@ pub(crate) struct Thread {
     pub(crate) end: Range,
     /// Signals that it was sent and has not taken, as a set of bits: signal 1 is bit 0.
     pub(crate) signals: u64,
+    /// Signals that the process was sent and no thread has taken, likewise: the same for all threads.
+    pub(super) for_all: u64,
     /// Signals that it blocks, likewise.
     pub(crate) blocked: u64,
     /// Whether it was cancelled.

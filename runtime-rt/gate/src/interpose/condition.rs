@@ -69,7 +69,7 @@ fn end_wait(engine: &Engine, site: Option<SiteKey>, waiting: Ask) -> c_int {
     let now = engine.model.borrow().now();
     let held = core::mem::replace(&mut engine.model.borrow_mut().threads[me].cancellation, Cancellation::Disabled);
     let ended = engine.point_at(site, Ask::Waiting { condition, mutex, kind, until: Until::Deadline(now) });
-    if ended == libc::ETIMEDOUT {
+    if ended == libc::ETIMEDOUT || ended == FOR_NOTHING {
         engine.point_at(site, Ask::Reacquire { mutex, kind });
         interrupts::end(engine);
     }

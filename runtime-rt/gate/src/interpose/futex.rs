@@ -24,6 +24,7 @@ pub(super) static REALS: &[&Real] = &[&SYSCALL];
 
 const WAIT: usize = 0;
 const WAKE: usize = 1;
+const UNLOCK_PI: usize = 7;
 const WAIT_BITSET: usize = 9;
 const WAKE_BITSET: usize = 10;
 
@@ -41,32 +42,49 @@ fn until(engine: &Engine, operation: usize, time: usize) -> Option<Until> {
     })
 }
 
-fn wait(engine: &Engine, address: usize, expected: u32, until: Until) -> c_int {
-    let site = engine.take_site();
-    let word = Range { address: address as u64, length: 4 };
-    engine.point_at(site, Ask::FutexWait { word });
-    let place: *const u32 = core::ptr::with_exposed_provenance(address);
-    if peek(place, 0).cast_unsigned() != expected {
-        return libc::EAGAIN;
-    }
-    engine.model.borrow_mut().wait_at(engine.current(), word, until);
-    engine.point_at(site, Ask::FutexReturn { word, until })
+fn word(address: usize) -> Range {
+    Range { address: address as u64, length: 4 }
 }
 
-/// A futex operation of a controlled thread; `None` for what is not modelled.
-pub(crate) fn perform(engine: &Engine, address: usize, operation: usize, value: usize, time: usize) -> Option<Result<usize, Errno>> {
-    match operation & 0x7f {
-        operation @ (WAIT | WAIT_BITSET) => {
-            match until(engine, operation, time).map_or(libc::EINVAL, |until| wait(engine, address, number(value), until)) {
+fn look(address: usize) -> u32 {
+    let place: *const u32 = core::ptr::with_exposed_provenance(address);
+    peek(place, 0).cast_unsigned()
+}
+
+fn wait(engine: &Engine, address: usize, expected: u32, until: Until, bits: u32) -> c_int {
+    let (site, word) = (engine.take_site(), word(address));
+    loop {
+        engine.point_at(site, Ask::FutexWait { word });
+        if look(address) != expected {
+            return libc::EAGAIN;
+        }
+        engine.model.borrow_mut().wait_at(engine.current(), word, until);
+        let result = engine.point_at(site, Ask::FutexReturn { word, until, bits });
+        // A call that is made again looks at the word again, which a handler may have written to.
+        if result != libc::ERESTART {
+            return result;
+        }
+    }
+}
+
+/// A futex operation of a controlled thread, by the arguments of the call; `None` for what is not modelled.
+pub(crate) fn perform(engine: &Engine, [address, operation, value, time, _, bits]: [usize; 6]) -> Option<Result<usize, Errno>> {
+    let operation = operation & 0x7f;
+    let bits = if matches!(operation, WAIT_BITSET | WAKE_BITSET) { number(bits) } else { u32::MAX };
+    match operation {
+        WAIT_BITSET | WAKE_BITSET if bits == 0 => Some(Err(Errno(libc::EINVAL))),
+        WAIT | WAIT_BITSET => {
+            match until(engine, operation, time).map_or(libc::EINVAL, |until| wait(engine, address, number(value), until, bits)) {
                 0 => Some(Ok(0)),
                 error => Some(Err(Errno(error))),
             }
         }
         WAKE | WAKE_BITSET => {
-            let word = Range { address: address as u64, length: 4 };
-            let woken = engine.point(Ask::FutexWake { word, count: number(value) });
+            let woken = engine.point(Ask::FutexWake { word: word(address), count: number(value), bits });
             Some(Ok(usize::try_from(woken).unwrap_or(0)))
         }
+        // So the C library asks whether the kernel knows such locks.
+        UNLOCK_PI if look(address) == 0 => Some(Err(Errno(libc::EPERM))),
         _ => {
             control::note(Note::OtherFutexes);
             None
@@ -105,7 +123,7 @@ extern "C" fn syscall(_: c_long, _: usize, _: usize, _: usize, _: usize, _: usiz
 extern "C" fn syscall_from(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, caller: u64) -> c_long {
     if let Some(engine) = running().filter(|_| number == libc::SYS_futex) {
         note_caller(caller);
-        if let Some(result) = perform(engine, a, b, c, d) {
+        if let Some(result) = perform(engine, [a, b, c, d, e, f]) {
             return match result {
                 Ok(value) => c_long::try_from(value).unwrap_or(c_long::MAX),
                 Err(Errno(error)) => super::fail(error).into(),

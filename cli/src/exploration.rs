@@ -93,7 +93,7 @@ pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'
     let mut failures = Vec::new();
     for (index, found) in explored.found.failures.iter().enumerate() {
         let path = folder.join(format!("{}-{}-{}.schedule", task.gated.build, index + 1, found.kind));
-        let schedule = schedule(task, found, sources);
+        let schedule = schedule(task, explored, found, sources);
         let steps = found.minimized.as_ref().unwrap_or(&found.steps);
         let violations = violations(steps, &pairs).iter().map(|violation| name(violation, steps, sources)).collect();
         let kept = store(&path, &schedule.to_string());
@@ -259,13 +259,14 @@ fn early_end(end: &EarlyEnd, task: &Task<'_>) -> String {
     format!("{}{variable}, taken at {place}{}: {why}, {}", end.lock, end.label, counted(end.count, "time"))
 }
 
-fn schedule(task: &Task<'_>, found: &FoundFailure, sources: &Sources<'_>) -> Schedule {
+fn schedule(task: &Task<'_>, explored: &Explored, found: &FoundFailure, sources: &Sources<'_>) -> Schedule {
     let mut schedule = Schedule {
         program: task.subject.name(task.gated.build).display().to_string(),
         build: task.gated.identity.clone(),
         variant: task.gated.build,
         arguments: task.arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect(),
         strategy: task.setup.strategy.name.to_string(),
+        habits: explored.habits,
         failure: Some(ScheduleFailure {
             kind: found.kind,
             location: location(found, sources),

@@ -126,6 +126,7 @@ mod tests {
             variant: Build::Original,
             arguments: Vec::new(),
             strategy: "dfs".into(),
+            habits: 0,
             failure: Some(ScheduleFailure {
                 kind: FailureKind::Assert,
                 location: "app.c:31".into(),

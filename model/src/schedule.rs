@@ -26,7 +26,7 @@
 //!
 //! A step is thread, kind, site and object (`-` where there is none), and `*n` when it comes n times in a row. A `pick`
 //! belongs to the step before it. Text to the end of the line has `\`, line ends and carriage returns escaped, and so has an
-//! object its spaces (`\_`). `failure`, `location` and `message` come together or not at all. The checksum is FNV-1a over
+//! object its spaces (`\_`). A line `habits NUMBER` after the strategy is there only where it is not 0. `failure`, `location` and `message` come together or not at all. The checksum is FNV-1a over
 //! all bytes before its line; as no step of that hash loses anything, no single flipped bit goes unnoticed.
 //!
 //! Not here: following a schedule (`explorer::strategy::replay`), and whether it fits a build.
@@ -55,6 +55,8 @@ pub struct Schedule {
     pub arguments: Vec<String>,
     /// The strategy that found it.
     pub strategy: String,
+    /// What the program does for which the engine has scheduling points that other programs do without, as bits of a number of its own.
+    pub habits: u64,
     /// What went wrong at its end, if anything.
     pub failure: Option<ScheduleFailure>,
     /// The steps, equal ones in a row joined. Built by [`Schedule::push`].
@@ -185,6 +187,9 @@ impl Schedule {
             writeln!(out, "argument {}", Line(argument))?;
         }
         writeln!(out, "strategy {}", Line(&self.strategy))?;
+        if self.habits != 0 {
+            writeln!(out, "habits {}", self.habits)?;
+        }
         if let Some(failure) = &self.failure {
             writeln!(out, "failure {}", failure.kind)?;
             writeln!(out, "location {}", Line(&failure.location))?;
@@ -295,6 +300,7 @@ pub fn parse(text: &str) -> Result<Schedule, ScheduleError> {
         arguments.push(lines.text("argument ", "'argument TEXT'")?);
     }
     let strategy = lines.text("strategy ", "'strategy NAME'")?;
+    let habits = if lines.next_starts("habits ") { lines.one("habits ", "'habits NUMBER'", |word| word.parse().ok())? } else { 0 };
     let failure = if lines.next_starts("failure ") {
         Some(ScheduleFailure {
             kind: lines.one("failure ", "'failure KIND'", FailureKind::from_word)?,
@@ -311,7 +317,7 @@ pub fn parse(text: &str) -> Result<Schedule, ScheduleError> {
     };
     let count = lines.one("steps ", "'steps NUMBER'", |word| word.parse::<u64>().ok())?;
     let counted_at = lines.line;
-    let mut schedule = Schedule { program, build, variant, arguments, strategy, failure, runs: Vec::new() };
+    let mut schedule = Schedule { program, build, variant, arguments, strategy, habits, failure, runs: Vec::new() };
     while !lines.next_starts("checksum ") {
         if lines.next_starts("pick ") {
             let pick = lines.one("pick ", "'pick NUMBER'", |word| word.parse().ok())?;

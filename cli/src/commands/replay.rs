@@ -79,12 +79,24 @@ fn setup(schedule: &Schedule, path: &Path) -> Result<Setup, Failure> {
     let steps: Option<Vec<TakenStep>> = schedule.steps().map(exploration::from_schedule).collect();
     let steps = steps.ok_or_else(|| damaged(path, "a step names an object that is none of an access"))?;
     let strategy = Config { name: Name::DepthFirst, preemptions: Preemptions::Unlimited, executions: None, seed: 0 };
-    let spurious = steps.iter().any(|step| step.kind == EventKind::WaitSpurious.code());
+    // Of a wait with a time limit, it is chosen whether it ends by that or without a cause.
+    let is_for_nothing = |step: &TakenStep| {
+        step.kind == EventKind::WaitSpurious.code() || step.kind == EventKind::WaitTimeout.code() && !step.picks.is_empty()
+    };
+    let spurious = steps.iter().any(is_for_nothing);
     let is = |kind| schedule.failure.as_ref().is_some_and(|failure| failure.kind == kind);
     let races = is(FailureKind::DataRace);
     // What follows the schedule's last step is bounded too; one that was cut goes no further.
     let limit = steps.len() as u64 + if is(FailureKind::StepLimit) { 0 } else { 20_000 };
-    Ok(Setup { steps: limit, races, spurious, sequel: Sequel::Nothing, replay: Some(steps), ..Setup::exploring(strategy) })
+    Ok(Setup {
+        steps: limit,
+        races,
+        spurious,
+        habits: schedule.habits,
+        sequel: Sequel::Nothing,
+        replay: Some(steps),
+        ..Setup::exploring(strategy)
+    })
 }
 
 /// Compares the end with what the schedule says.

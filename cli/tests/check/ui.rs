@@ -153,6 +153,49 @@ fn a_failure_replays_a_hundred_times() {
 }
 
 #[test]
+fn failures_of_threads_that_interrupt_each_other_replay() {
+    let begin = "#include <assert.h>\n#include <pthread.h>\n#include <signal.h>\n#include <stdatomic.h>\n#include <unistd.h>\n\
+                 static atomic_int n;\nstatic pthread_t initial;\nstatic void handle(int s) { n += s > 0; }\n";
+    for (what, work, main) in [
+        (
+            "a signal to a thread",
+            "pthread_kill(initial, SIGUSR1);",
+            "signal(SIGUSR1, handle); pthread_create(&t, 0, work, 0); int v = n; pthread_join(t, 0); assert(v == n); assert(0);",
+        ),
+        (
+            "a signal to the process",
+            "int s; sigset_t set; sigemptyset(&set); sigaddset(&set, SIGUSR1); sigwait(&set, &s); n = 1;",
+            "sigset_t set; sigemptyset(&set); sigaddset(&set, SIGUSR1); pthread_sigmask(SIG_BLOCK, &set, 0);
+             pthread_create(&t, 0, work, 0); kill(getpid(), SIGUSR1); int v = n; pthread_join(t, 0); assert(v);",
+        ),
+        (
+            "cancellation",
+            "n = 1; pthread_testcancel(); n = 2;",
+            "pthread_create(&t, 0, work, 0); pthread_cancel(t); pthread_join(t, 0); assert(n == 2);",
+        ),
+        (
+            "a look for an end",
+            "n = 1;",
+            "pthread_create(&t, 0, work, 0); int v = pthread_tryjoin_np(t, 0); if (v) pthread_join(t, 0); assert(v);",
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        let source = format!(
+            "#define _GNU_SOURCE\n{begin}static void *work(void *p) {{ {work} return p; }}\nint main(void) {{\n  pthread_t t;\n  initial = pthread_self();\n  {main}\n}}\n"
+        );
+        sandbox.compile("app.c", &source, &[]);
+        for options in [&[][..], &["--strategy", "dpor", "-j", "2"]] {
+            let said = sandbox.atomfix(&[&["check", "./app"], options].concat());
+            assert_eq!(said.code, 1, "{what}: {}{}", said.out, said.err);
+            for schedule in sandbox.schedules() {
+                let said = sandbox.atomfix(&["replay", &schedule]);
+                assert!(said.out.ends_with("the same failure as recorded\n"), "{what}: {}{}", said.out, said.err);
+            }
+        }
+    }
+}
+
+#[test]
 fn executions_that_showed_more_memory_to_be_shared_are_told_of() {
     let sandbox = Sandbox::new();
     // The second thread must go before all of the first, which sleep sets try last.

@@ -145,6 +145,7 @@ fn simplify(program: &Program, campaign: &Campaign, limits: Limits, total: &mut 
         }
         let setup = campaign.setup_to_simplify(&failure.steps);
         let explored = run_alone(program, &setup, limits)?;
+        total.habits |= explored.habits;
         if let Some(again) = explored.found.failures.into_iter().find(|again| class(again) == class(failure)) {
             failure.minimized = again.minimized;
             (failure.critical, failure.comes_out) = (again.critical, again.comes_out);

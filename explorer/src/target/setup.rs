@@ -118,6 +118,8 @@ pub struct Setup {
     pub kept: Pairs,
     /// Memory that is known to be shared from the start.
     pub shared: Vec<Range>,
+    /// What the program is known to do: as in `Word::Habits`.
+    pub habits: u64,
     /// How many threads an execution is known to have, 0 if that is not known: all that they need is there from the start then.
     pub threads: u64,
     /// The part of a search to do in place of the strategy.
@@ -154,6 +156,7 @@ impl Setup {
             spurious: false,
             kept: Pairs::new(),
             shared: Vec::new(),
+            habits: 0,
             threads: 0,
             part: None,
             sequel: Sequel::Simplify,
@@ -182,6 +185,9 @@ impl Setup {
         }
         if let Some(Debug { stop, habits, threads }) = self.debug {
             let _ = writeln!(text, "debug {stop} {habits} {threads}");
+        }
+        if self.habits != 0 {
+            let _ = writeln!(text, "habits {}", self.habits);
         }
         let wishes = [(self.races, "races"), (self.outcomes, "outcomes"), (self.reads_from, "reads-from"), (self.spurious, "spurious")];
         for (asked, key) in wishes {
@@ -233,6 +239,7 @@ impl Setup {
                     let mut next = || words.next().flatten();
                     setup.debug = Some(Debug { stop: next()?, habits: next()?, threads: next()? });
                 }
+                "habits" => setup.habits = value.parse().ok()?,
                 "races" => setup.races = value == "yes",
                 "outcomes" => setup.outcomes = value == "yes",
                 "reads-from" => setup.reads_from = value == "yes",
@@ -291,6 +298,7 @@ mod tests {
                 debug: executions.map(|_| Debug { stop: 3, habits: 2, threads: 4 }),
                 kept: Pairs::from([((SiteKey(1), SiteKey(2)), Atomicity::Read), ((SiteKey(1), SiteKey(3)), Atomicity::Exclusive)]),
                 shared,
+                habits: executions.map_or(0, |_| 3),
                 threads: executions.map_or(0, |_| 16),
                 part,
                 sequel,

@@ -9,6 +9,7 @@ fn example() -> Schedule {
         variant: Build::Original,
         arguments: ["-n", "", "two\nlines \\"].map(String::from).to_vec(),
         strategy: "dfs".into(),
+        habits: 0,
         failure: Some(ScheduleFailure {
             kind: FailureKind::Assert,
             location: "app.c:31".into(),
@@ -75,7 +76,7 @@ fn the_text_form_is_the_published_one() {
 #[test]
 fn a_schedule_reads_back_from_its_text() {
     assert_eq!(parse(&example().to_string()), Ok(example()));
-    let plain = Schedule { failure: None, arguments: Vec::new(), runs: Vec::new(), ..example() };
+    let plain = Schedule { failure: None, habits: 6, arguments: Vec::new(), runs: Vec::new(), ..example() };
     assert_eq!(parse(&plain.to_string()), Ok(plain));
 }
 

@@ -62,6 +62,8 @@ fn explore_part(engine: &Engine, setup: &Setup, begun: InUse) -> bool {
     engine.model.borrow_mut().spurious = if setup.spurious { Spurious::Possible } else { Spurious::Never };
     engine.shadow.borrow_mut().share(&setup.shared);
     engine.habits.know(&setup.shared);
+    engine.habits.adopt(setup.habits);
+    control::set(Word::Habits, engine.habits.all());
     let mut scouts = Scouts::new(setup);
     let strategy = loop {
         let mut strategy = build(engine, setup);
@@ -138,6 +140,8 @@ fn points(steps: &[TakenStep]) -> Vec<Points> {
         own.steps += 1;
         own.accesses.extend(step.ordinal);
     }
+    // Those of a handler come before the one that the thread was about to make.
+    points.iter_mut().for_each(|own| own.accesses.sort_unstable());
     points
 }
 

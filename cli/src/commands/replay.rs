@@ -40,15 +40,24 @@ pub(crate) struct Arguments {
     gdb: bool,
 }
 
+/// Whether the program is as it was when the schedule was found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Age {
+    /// It is.
+    Current,
+    /// It was built anew since. A schedule outlives that where its own steps are as they were, so it is followed as far as it goes.
+    OfAnotherBuild,
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let schedule = read(&arguments.schedule)?;
     let program = arguments.program.clone().unwrap_or_else(|| PathBuf::from(&schedule.program));
     let subject = Subject::open(&program)?;
-    if subject.identity(schedule.variant) != schedule.build || subject.named() != schedule.variant {
-        let what = format!("{}: this is a schedule of another build of {}", arguments.schedule.display(), program.display());
-        return Err(Failure::usage(what, format!("find schedules of this build with `atomfix check {}`", pasted(&program))).into());
+    if subject.named() != schedule.variant {
+        return Err(stale(arguments, &program, "").into());
     }
+    let age = if subject.identity(schedule.variant) == schedule.build { Age::Current } else { Age::OfAnotherBuild };
     let sources = Sources::of(&subject.capture);
     let gated = subject.gated(schedule.variant)?;
     let program_arguments: Vec<OsString> = schedule.arguments.iter().map(OsString::from).collect();
@@ -56,12 +65,24 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let limits = Limits { whole: None, step: arguments.step_timeout, stop: || false };
     let task = Task { subject: &subject, gated: &gated, arguments: &program_arguments, setup: &setup, limits };
     let explored = exploration::run(&task)?;
+    if let (Age::OfAnotherBuild, Some(divergence)) = (age, &explored.found.divergence) {
+        let where_to = format!(", which does not follow it: {}", sources.resolve(divergence));
+        return Err(stale(arguments, &program, &where_to).into());
+    }
     print!("{}", timeline(&schedule, &sources));
-    let code = judge(&schedule, &explored, &sources)?;
+    if age == Age::OfAnotherBuild {
+        println!("note: {} was built anew since this schedule was found, and still goes this way", program.display());
+    }
+    let code = judge(&schedule, &explored, &sources, age)?;
     if arguments.gdb {
         debugger::run(&task, &schedule, &explored)?;
     }
     Ok(code)
+}
+
+fn stale(arguments: &Arguments, program: &Path, how: &str) -> Failure {
+    let what = format!("{}: this is a schedule of another build of {}{how}", arguments.schedule.display(), program.display());
+    Failure::usage(what, format!("find schedules of this build with `atomfix check {}`", pasted(program)))
 }
 
 fn read(path: &Path) -> Result<Schedule, Failure> {
@@ -100,7 +121,7 @@ fn setup(schedule: &Schedule, path: &Path) -> Result<Setup, Failure> {
 }
 
 /// Compares the end with what the schedule says.
-fn judge(schedule: &Schedule, explored: &Explored, sources: &Sources<'_>) -> anyhow::Result<ExitCode> {
+fn judge(schedule: &Schedule, explored: &Explored, sources: &Sources<'_>, age: Age) -> anyhow::Result<ExitCode> {
     if let Some(divergence) = &explored.found.divergence {
         println!("diverged at {}", sources.resolve(divergence));
         return Err(Failure::usage(
@@ -110,6 +131,10 @@ fn judge(schedule: &Schedule, explored: &Explored, sources: &Sources<'_>) -> any
         .into());
     }
     let Some(found) = explored.found.failures.first() else {
+        if schedule.failure.is_some() && age == Age::OfAnotherBuild {
+            println!("no failure any more");
+            return Ok(Exit::Clean.into());
+        }
         if schedule.failure.is_some() {
             let next = "it depends on something besides the schedule: time, input, addresses";
             return Err(Failure::usage("the schedule was followed, but the failure did not come again", next).into());
@@ -122,7 +147,14 @@ fn judge(schedule: &Schedule, explored: &Explored, sources: &Sources<'_>) -> any
     for detail in &found.details {
         println!("  {}", sources.resolve(detail));
     }
-    let same = schedule.failure.as_ref().is_some_and(|failure| failure.kind == found.kind && failure.location == location);
+    // Lines move as a program is built anew.
+    let same_place = |of: &str| if age == Age::Current { of == location } else { file_of(of) == file_of(&location) };
+    let same = schedule.failure.as_ref().is_some_and(|failure| failure.kind == found.kind && same_place(&failure.location));
     println!("{}", if same { "the same failure as recorded" } else { "another failure than recorded" });
     Ok(Exit::Found.into())
+}
+
+/// The file that a location (`FILE:LINE` or `FILE:LINE:COLUMN`) is in.
+fn file_of(location: &str) -> &str {
+    location.split(':').next().unwrap_or_default()
 }

@@ -57,10 +57,36 @@ fn a_damaged_schedule_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_schedule_of_another_build_is_refused() {
+fn a_schedule_that_another_build_does_not_follow_is_refused_with_the_step() {
     let (sandbox, schedule) = checked();
-    sandbox.compile("app.c", &RACE.replace("n++;", "n += 1;"), &["-O0"]);
-    refused(&sandbox.atomfix(&["replay", &schedule]), "a schedule of another build");
+    sandbox.compile("app.c", &RACE.replace("  n++;\n", "  pthread_testcancel();\n  n += 3;\n"), &[]);
+    refused(&sandbox.atomfix(&["replay", &schedule]), "a schedule of another build of ./app, which does not follow it: step ");
+}
+
+#[test]
+fn a_schedule_outlives_the_recompiling_of_unrelated_code() {
+    let (sandbox, schedule) = checked();
+    let main = "int main(void) {";
+    let moved = RACE.replace(main, &format!("int other(int a) {{\n  return a * 3;\n}}\n\n{main}"));
+    assert_ne!(moved, RACE);
+    sandbox.compile("app.c", &moved, &[]);
+    let said = sandbox.atomfix(&["replay", &schedule]);
+    assert_eq!(said.code, 1, "{}{}", said.out, said.err);
+    assert!(said.out.contains("note: ./app was built anew since this schedule was found"), "{}", said.out);
+    assert!(said.out.contains("at app.c:14") && said.out.ends_with("the same failure as recorded\n"), "{}", said.out);
+    // What the assertion asks for is in a function that takes no step.
+    let with = |wanted: u32| {
+        let wants = format!("__attribute__((noinline)) int wanted(void) {{ return {wanted}; }}\nint main(void) {{");
+        RACE.replace("int main(void) {", &wants).replace("n == 2", "n == wanted()")
+    };
+    let sandbox = Sandbox::new();
+    sandbox.compile("app.c", &with(2), &[]);
+    assert_eq!(sandbox.atomfix(&["check", "./app"]).code, 1);
+    let schedule = sandbox.schedules().remove(0);
+    sandbox.compile("app.c", &with(1), &[]);
+    let said = sandbox.atomfix(&["replay", &schedule]);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    assert!(said.out.ends_with("no failure any more\n"), "{}", said.out);
 }
 
 #[test]

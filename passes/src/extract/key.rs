@@ -1,7 +1,7 @@
 //! The stable identity of a function: FNV-1a over its linkage name, its module's path when the name is local, and its
 //! prepared body (opcodes, types, constants, names of referenced globals, data flow, block structure).
 //!
-//! Not in it: debug locations, metadata, attributes, value names, numeric suffixes that depend on the rest of the module.
+//! Not in it: debug locations, the lines that failed assertions name, metadata, attributes, value names, numeric suffixes that depend on the rest of the module.
 
 use std::collections::HashMap;
 
@@ -88,7 +88,8 @@ impl<'m> Hasher<'m> {
         if let Some(ty) = instruction.allocated_type().or_else(|| instruction.walked_type()) {
             state.word(self.type_hash(ty));
         }
-        for index in 0..value.operand_count() {
+        let line = line_argument(instruction);
+        for index in (0..value.operand_count()).filter(|&index| Some(index) != line) {
             if let Some(operand) = value.operand(index) {
                 self.operand(state, operand, numbers, DEPTH);
             }
@@ -161,6 +162,11 @@ impl<'m> Hasher<'m> {
     fn type_hash(&mut self, ty: Type<'m>) -> u64 {
         *self.types.entry(ty).or_insert_with(|| fnv1a(without_numbers(&ty.print()).as_bytes()))
     }
+}
+
+/// Which operand of a call says in which line of the source it is: what comes above that line changes it.
+fn line_argument(instruction: Instruction<'_>) -> Option<u32> {
+    (instruction.is_call() && instruction.called().name() == "__assert_fail").then_some(2)
 }
 
 fn number(function: Function<'_>) -> Numbers<'_> {

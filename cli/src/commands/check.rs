@@ -97,7 +97,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "I/N", requires = "checkpoint", value_parser = parts::shard)]
     shard: Option<Shard>,
     /// Join the checkpoints of all shards instead of exploring
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["checkpoint", "shard", "against", "strategy"])]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = [
+        "checkpoint", "shard", "against", "strategy", "preemptions", "max_schedules", "until_failure", "max_steps", "seed", "driver",
+        "spurious", "races", "kept", "arguments",
+    ])]
     merge: Vec<PathBuf>,
     /// The program's arguments
     #[arg(last = true, value_name = "ARGS")]
@@ -216,6 +219,10 @@ fn join(arguments: &Arguments, subject: &Subject, build: Build, sources: &Source
     let gated = subject.gated(build)?;
     let campaign = parts::merge(files, &gated)?;
     let explores = campaign.subject().clone();
+    if arguments.outcomes && !explores.setup.outcomes {
+        let what = "--outcomes: the shards were explored without it, so nobody knows what executions printed".to_owned();
+        return Err(Failure::usage(what, "explore them with --outcomes, or leave it out").into());
+    }
     let program_arguments: Vec<OsString> = explores.arguments.iter().map(OsString::from).collect();
     let anew = parts::explored_besides(&campaign);
     if let Some(why) = anew {

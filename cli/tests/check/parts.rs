@@ -247,6 +247,8 @@ fn shards_joined_are_the_whole() {
         (&["sleep-1", "random-2", "sleep-3"], "random-2: it explores with other options"),
         (&["sleep-1", "sleep-1", "sleep-3"], "sleep-1: it explores shard 1/3, as another file does"),
         (&["app.c"], "app.c: it is not a file of atomfix"),
+        (&["sleep-1", "sleep-2", "sleep-3", "--outcomes"], "--outcomes: the shards were explored without it"),
+        (&["sleep-1", "sleep-2", "sleep-3", "--spurious"], "'--merge <FILE>...' cannot be used with '--spurious'"),
     ] {
         let said = sandbox.atomfix(&[&["check", "./app", "--merge"], files].concat());
         assert_eq!(said.code, 2, "{files:?}: {}{}", said.out, said.err);

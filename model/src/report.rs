@@ -168,8 +168,10 @@ pub enum FailureKind {
     Signal,
     /// Ended with a status other than 0.
     ExitStatus,
-    /// Threads wait for locks in a cycle, or one for a lock that it holds itself.
+    /// Threads wait for locks in a cycle, or one for a lock that nobody is left to release.
     DeadlockLock,
+    /// A thread waits for a lock that it holds itself.
+    DeadlockSelf,
     /// Threads wait on a condition, semaphore or barrier that nobody is left to signal.
     DeadlockCondition,
     /// As before, and the signal came before the wait.
@@ -200,6 +202,7 @@ pub const FAILURE_WORDS: &[(FailureKind, &str)] = &[
     (FailureKind::Signal, "signal"),
     (FailureKind::ExitStatus, "exit-status"),
     (FailureKind::DeadlockLock, "deadlock-lock"),
+    (FailureKind::DeadlockSelf, "deadlock-self"),
     (FailureKind::DeadlockCondition, "deadlock-condition"),
     (FailureKind::LostWakeUp, "lost-wake-up"),
     (FailureKind::DeadlockJoin, "deadlock-join"),

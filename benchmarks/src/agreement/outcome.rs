@@ -54,9 +54,11 @@ fn of_failure(kind: FailureKind, message: &str) -> String {
     let assertion = message.strip_prefix("Assertion `").and_then(|rest| rest.strip_suffix("' failed"));
     match kind {
         FailureKind::Assert => format!("failed {}", assertion.unwrap_or(message)),
-        FailureKind::DeadlockLock | FailureKind::DeadlockCondition | FailureKind::DeadlockJoin | FailureKind::LostWakeUp => {
-            "deadlock".to_owned()
-        }
+        FailureKind::DeadlockLock
+        | FailureKind::DeadlockSelf
+        | FailureKind::DeadlockCondition
+        | FailureKind::DeadlockJoin
+        | FailureKind::LostWakeUp => "deadlock".to_owned(),
         _ => format!("{kind}: {message}"),
     }
 }

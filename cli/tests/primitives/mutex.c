@@ -9,7 +9,7 @@
 // case try: 0 | 16
 // case destroyed: 0 | 16
 // case adaptive: 2
-// case again: deadlock-lock a thread waits for a lock that it holds itself
+// case again: deadlock-self a thread waits for a lock that it holds itself
 // case shared: 2
 // note shared: locks or semaphores may be shared with other processes
 // case priorities: 2

@@ -1,5 +1,5 @@
 // A routine of once that comes back to its own once waits for itself; one that comes to another does not.
-// case own: deadlock-lock a thread waits for a lock that it holds itself
+// case own: deadlock-self a thread waits for a lock that it holds itself
 // case other: 2
 #include <pthread.h>
 #include <stdio.h>

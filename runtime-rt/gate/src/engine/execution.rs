@@ -224,7 +224,8 @@ fn free_somebody(engine: &Engine, strategy: &mut dyn Strategy) -> Result<(), Box
         return Err(Box::new(Ended::Passed));
     }
     drop(model);
-    if outside && failed.kind != FailureKind::DeadlockLock && outside::wait(engine, Patience::Endless) {
+    if outside && !matches!(failed.kind, FailureKind::DeadlockLock | FailureKind::DeadlockSelf) && outside::wait(engine, Patience::Endless)
+    {
         return Ok(());
     }
     Err(Box::new(Ended::Failed(failed)))

@@ -139,7 +139,7 @@ pub(crate) fn deadlock(model: &Model) -> Failed {
     });
     let spinner = waiting.iter().find(|&&thread| model.is_spinning(thread)).copied();
     let (kind, thread, message) = if let Some(thread) = own {
-        (FailureKind::DeadlockLock, Some(thread), "a thread waits for a lock that it holds itself")
+        (FailureKind::DeadlockSelf, Some(thread), "a thread waits for a lock that it holds itself")
     } else if let Some(thread) = cycle.filter(|_| !for_locks) {
         (FailureKind::DeadlockJoin, Some(thread), "threads wait for each other's end")
     } else if let Some(thread) = cycle {

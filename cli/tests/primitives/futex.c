@@ -7,6 +7,7 @@
 // case bitset: 1
 // case other-bits: 0 1
 // case no-bits: 22 22
+// case nowhere: 14 22
 // case interrupted: 0 | 4
 // case interrupted-timed: 0 | 4 | 110
 // case restarted: 11
@@ -105,6 +106,9 @@ int main(int argc, char **argv) {
   } else if (!strcmp(is, "no-bits")) {
     printf("%d ", futex_for(FUTEX_WAIT_BITSET, 0) ? errno : 0);
     printf("%d", futex_for(FUTEX_WAKE_BITSET, 0) ? errno : 0);
+  } else if (!strcmp(is, "nowhere")) {
+    printf("%d ", syscall(SYS_futex, (void *)64, FUTEX_WAIT, 0, NULL, NULL, 0) ? errno : 0);
+    printf("%d", syscall(SYS_futex, (char *)&word + 1, FUTEX_WAIT, 0, NULL, NULL, 0) ? errno : 0);
   } else if (strstr(is, "interrupted") || strstr(is, "restarted") || strstr(is, "ignored")) {
     // A call that is made again after the handler finds what that has written; one with a time limit is not made again.
     struct sigaction action = {.sa_handler = *is == 'i' ? only_run : write_word, .sa_flags = *is == 'r' ? SA_RESTART : 0};

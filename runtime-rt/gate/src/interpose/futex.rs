@@ -14,6 +14,7 @@ use crate::engine::control;
 use crate::engine::fiber::{Engine, running};
 use crate::gate::ask::{Ask, Nanoseconds, Until};
 use crate::sys::call::Errno;
+use crate::sys::guarded;
 use crate::sys::real::{Real, real};
 use crate::sys::text;
 
@@ -46,17 +47,20 @@ fn word(address: usize) -> Range {
     Range { address: address as u64, length: 4 }
 }
 
-fn look(address: usize) -> u32 {
+/// What is at the word; `None` where nothing can be read.
+fn look(address: usize) -> Option<u32> {
     let place: *const u32 = core::ptr::with_exposed_provenance(address);
-    peek(place, 0).cast_unsigned()
+    (address.is_multiple_of(4) && guarded::byte(address).is_some()).then(|| peek(place, 0).cast_unsigned())
 }
 
 fn wait(engine: &Engine, address: usize, expected: u32, until: Until, bits: u32) -> c_int {
     let (site, word) = (engine.take_site(), word(address));
     loop {
         engine.point_at(site, Ask::FutexWait { word });
-        if look(address) != expected {
-            return libc::EAGAIN;
+        match look(address) {
+            Some(found) if found == expected => {}
+            Some(_) => return libc::EAGAIN,
+            None => return if address.is_multiple_of(4) { libc::EFAULT } else { libc::EINVAL },
         }
         engine.model.borrow_mut().wait_at(engine.current(), word, until);
         let result = engine.point_at(site, Ask::FutexReturn { word, until, bits });
@@ -84,7 +88,7 @@ pub(crate) fn perform(engine: &Engine, [address, operation, value, time, _, bits
             Some(Ok(usize::try_from(woken).unwrap_or(0)))
         }
         // So the C library asks whether the kernel knows such locks.
-        UNLOCK_PI if look(address) == 0 => Some(Err(Errno(libc::EPERM))),
+        UNLOCK_PI if look(address) == Some(0) => Some(Err(Errno(libc::EPERM))),
         _ => {
             control::note(Note::OtherFutexes);
             None

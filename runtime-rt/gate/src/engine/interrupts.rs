@@ -83,6 +83,12 @@ fn has_handler(engine: &Engine) -> bool {
     })
 }
 
+/// Whether a signal waits for the running thread, which is to take it before it goes on, also where nobody could see what it does.
+#[inline]
+pub(crate) fn is_due(engine: &Engine, me: ThreadId) -> bool {
+    engine.habits.has(Habit::Interrupts) && engine.model.borrow().threads[me.index()].deliverable() != 0
+}
+
 /// In a fiber: a place where a thread that was cancelled ends.
 pub(crate) fn look_for_cancellation(engine: &Engine) {
     if engine.habits.has(Habit::Interrupts) {

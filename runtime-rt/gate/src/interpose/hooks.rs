@@ -13,6 +13,7 @@ use super::export;
 use crate::engine::circle;
 use crate::engine::fiber::{Engine, Fiber, running};
 use crate::engine::handed::{self, Touch};
+use crate::engine::interrupts;
 use crate::engine::lifetime;
 use crate::engine::signals;
 use crate::gate::ask::{Ask, Request};
@@ -59,7 +60,7 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, always: boo
     }
     let ordinal = fiber.count_access();
     let shared = engine.shadow.borrow_mut().touch(me, range, rw);
-    let asks = engine.recorder.borrow().wants(me, ordinal).unwrap_or(shared || always);
+    let asks = engine.recorder.borrow().wants(me, ordinal).unwrap_or(shared || always) || interrupts::is_due(engine, me);
     // Whether a write that others may see changes anything is looked at when it is done, and what stands on the thread's own stack when it
     // comes back; any other one counts as progress.
     let is_word = rw.writes() && range.length <= WORD;

@@ -38,8 +38,20 @@
 // case sleep-c11: 0 0 | -1 10
 // case sleep-ignored: 0 0
 // case sleep-overdue: 0 0
-// case nobody: deadlock-condition a thread waits for a signal that no thread is left to send; none comes from outside or from timers
-// case nobody-beside: deadlock-condition a thread waits for a signal that no thread is left to send; none comes from outside or from timers
+// case nobody: deadlock-condition a thread waits for a signal that no thread is left to send; none comes from outside
+// case nobody-beside: deadlock-condition a thread waits for a signal that no thread is left to send; none comes from outside
+// case spin-after-join: 2
+// case alarm: 1 4
+// covers alarm: what is seen
+// note alarm: an alarm goes off when nobody can go on
+// case ticks: 3
+// covers ticks: what is seen
+// case alarm-waited: 14
+// covers alarm-waited: what is seen
+// case watchdog: deadlock-condition a thread waits for a signal that nobody is left to give
+// covers watchdog: what is seen
+// case timer: pass
+// covers timer: what is seen
 // case none: 0
 // case gone: 3
 #define _GNU_SOURCE
@@ -51,6 +63,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -59,9 +72,19 @@ static pthread_t initial;
 static sem_t s;
 static sigset_t set;
 static int ends[2];
+static volatile int ticks;
 static void take(int signal) {
   (void)signal;
   taken = pthread_equal(pthread_self(), initial) ? 2 : 1;
+  ticks++;
+}
+static void take_tick(int signal) {
+  (void)signal;
+  ticks++;
+}
+static void *wait_for_ticks(void *unused) {
+  while (ticks < 3) pause();
+  return unused;
 }
 static void *look(void *unused) {
   seen = taken;
@@ -225,6 +248,53 @@ int main(int argc, char **argv) {
     pthread_join(t, NULL);
     printf("%d", result);
     if (!strstr(is, "seconds")) printf(" %ld", (long)rest.tv_sec);
+  } else if (!strcmp(is, "spin-after-join")) {
+    // Taken in a loop that nobody else could see.
+    pthread_create(&t, NULL, send, NULL);
+    pthread_join(t, NULL);
+    while (!ticks) { }
+    printf("%d", (int)taken);
+  } else if (!strcmp(is, "alarm")) {
+    time_t begin = time(NULL);
+    signal(SIGALRM, take_tick);
+    alarm(4);
+    pthread_create(&t, NULL, look, NULL);
+    pthread_join(t, NULL);
+    pause();
+    printf("%d %d", (int)ticks, (int)(time(NULL) - begin));
+  } else if (!strcmp(is, "ticks")) {
+    struct itimerval every = {{0, 1000}, {0, 1000}};
+    signal(SIGALRM, take_tick);
+    pthread_create(&t, NULL, wait_for_ticks, NULL);
+    sigfillset(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    setitimer(ITIMER_REAL, &every, NULL);
+    pthread_join(t, NULL);
+    printf("%d", (int)ticks);
+  } else if (!strcmp(is, "alarm-waited")) {
+    int which = 0;
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+    pthread_create(&t, NULL, look, NULL);
+    alarm(1);
+    sigwait(&alarms, &which);
+    pthread_join(t, NULL);
+    printf("%d", which);
+  } else if (!strcmp(is, "watchdog")) {
+    // It would only hide why nobody goes on.
+    alarm(60);
+    pthread_create(&t, NULL, wait_semaphore, NULL);
+    pthread_join(t, NULL);
+  } else if (!strcmp(is, "timer")) {
+    timer_t timer;
+    struct itimerspec soon = {{0, 0}, {1, 0}};
+    timer_create(CLOCK_MONOTONIC, NULL, &timer);
+    timer_settime(timer, 0, &soon, NULL);
+    pthread_create(&t, NULL, look, NULL);
+    pthread_join(t, NULL);
+    pause();
   } else if (!strcmp(is, "nobody")) {
     pause();
   } else if (!strcmp(is, "nobody-beside")) {

@@ -17,7 +17,8 @@
 // case alarm: pass
 // note work-of-thread: clocks: a thread that looks at one
 // covers work-of-thread: what is seen
-// note alarm: the program handles signals
+// note alarm: the program sets timers that send signals
+// covers alarm: what is seen
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>

@@ -181,7 +181,7 @@ pub enum Note {
     Forks = 0,
     /// A thread was created before `main` and runs outside of control.
     EarlyThread = 1,
-    /// Signals may come from outside or from timers.
+    /// Signals may come from outside.
     Signals = 2,
     /// A thread asks to be cancelled at any instruction.
     Cancels = 3,
@@ -223,13 +223,15 @@ pub enum Note {
     Assembly = 21,
     /// The process was sent a signal that several threads could take.
     SignalsForSeveral = 22,
+    /// The program sets timers that send it signals.
+    Alarms = 23,
 }
 
 /// All notes, with what they say to people.
 pub const NOTES: &[(Note, &str)] = &[
     (Note::Forks, "the program forks or starts other programs: what they do is not explored"),
     (Note::EarlyThread, "a thread was created before main: it runs outside of control"),
-    (Note::Signals, "the program handles signals: those of its threads are explored, not those from outside or from timers"),
+    (Note::Signals, "the program handles signals: those of its threads are explored, not those from outside"),
     (Note::Cancels, "a thread asks to be cancelled at any instruction: it is only at the points where others are"),
     (Note::BoundedTimeouts, "timed waits: a thread times out at most once in a place between changes by other threads"),
     (Note::Luck, "random numbers: a thread that draws until one suits it goes on only when others change something or cannot go on"),
@@ -249,6 +251,10 @@ pub const NOTES: &[(Note, &str)] = &[
     (
         Note::SignalsForSeveral,
         "the program sends itself signals that may interrupt one of several threads: not all of these are surely tried",
+    ),
+    (
+        Note::Alarms,
+        "the program sets timers that send signals: an alarm goes off when nobody can go on, others never do, so more may happen",
     ),
     (Note::SignalDescriptors, "the program reads signals from a descriptor: those of its own threads do not come there"),
     (Note::QueuedSignals, "the program queues signals: of several of one kind one comes, and without its value"),
@@ -285,6 +291,7 @@ pub const OUT_OF_SIGHT: &[Note] = &[
     Note::SignalDescriptors,
     Note::SuddenEnd,
     Note::SignalsForSeveral,
+    Note::Alarms,
 ];
 
 impl Note {

@@ -4,12 +4,11 @@
 //! An execution's random numbers are the same in every execution: a schedule then says all that happens.
 //! Not handled: the processor's own time stamps and random numbers.
 
-use explorer::target::page::Note;
 use model::ids::ThreadId;
 
 use super::clocks::{self, parts};
 use super::fiber::Engine;
-use super::{control, handlers, thread_names};
+use super::{handlers, thread_names, timers};
 use crate::gate::ask::Nanoseconds;
 use crate::gate::model::EPOCH;
 use crate::sys::call::{process, word};
@@ -42,9 +41,16 @@ pub(crate) fn answer(engine: &Engine, number: libc::c_long, arguments: &[usize; 
         libc::SYS_rt_sigprocmask => Some(mask(engine, first, second, third)),
         // Our handlers run on a stack of their own, which stays; nothing else would use another one.
         libc::SYS_sigaltstack => Some(0),
-        // Timers that send signals never go off: they would in real time.
-        libc::SYS_alarm | libc::SYS_setitimer | libc::SYS_timer_settime => {
-            control::note(Note::Signals);
+        libc::SYS_alarm => Some(timers::alarm(engine, first)),
+        libc::SYS_setitimer if first == word(libc::ITIMER_REAL) => {
+            let new: *const [u64; 4] = core::ptr::with_exposed_provenance(second);
+            // SAFETY: the program passes valid times, or null.
+            let new = unsafe { new.as_ref() }.copied().unwrap_or_default();
+            store(third, timers::set_interval(engine, new));
+            Some(0)
+        }
+        libc::SYS_setitimer | libc::SYS_timer_settime => {
+            timers::set_other(engine);
             Some(0)
         }
         libc::SYS_getrusage => {

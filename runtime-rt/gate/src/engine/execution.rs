@@ -16,7 +16,7 @@ use model::report::FailureKind;
 use super::endings::{end_process, end_thread};
 use super::failure::{Failed, deadlock};
 use super::fiber::{Engine, Fiber, Routine, Stop};
-use super::habits::Habit;
+use super::habits::{self, Habit};
 use super::outside::{self, Patience};
 use super::recorder::Recorded;
 use super::rounds::{Digest, Taken};
@@ -215,12 +215,21 @@ fn free_somebody(engine: &Engine, strategy: &mut dyn Strategy) -> Result<(), Box
         control::note(Note::Revocations);
         return Ok(());
     }
+    drop(model);
+    if timers::is_awaited(engine) {
+        if !(habits::learn(engine, Habit::Interrupts) & habits::learn(engine, Habit::SignalsForAll)) {
+            return Err(Box::new(Ended::Learnt));
+        }
+        timers::ring(engine);
+        return Ok(());
+    }
+    let model = engine.model.borrow();
     if model.awaits_signal() {
         control::note(Note::Signals);
     }
     let failed = deadlock(&model);
-    if control::has_noted(Note::SignalDescriptors) && failed.kind == FailureKind::DeadlockCondition {
-        // A thread that waits for a descriptor may wait for a signal of another thread, which would have come.
+    if (control::has_noted(Note::SignalDescriptors) || timers::has_others(engine)) && failed.kind == FailureKind::DeadlockCondition {
+        // A thread that waits for a descriptor may wait for a signal of another thread, which would have come; and so would that of a timer.
         return Err(Box::new(Ended::Passed));
     }
     drop(model);

@@ -151,7 +151,7 @@ pub(crate) fn deadlock(model: &Model) -> Failed {
         (
             FailureKind::DeadlockCondition,
             Some(thread),
-            "a thread waits for a signal that no thread is left to send; none comes from outside or from timers",
+            "a thread waits for a signal that no thread is left to send; none comes from outside",
         )
     } else if peers.is_some_and(|thread| signalled_in_vain(model, thread)) {
         (FailureKind::LostWakeUp, peers, "a thread waits for a signal that came before the wait")

@@ -64,10 +64,18 @@ impl Habits {
 
 /// In a fiber: the program does this. Returns when that was known from the beginning.
 pub(crate) fn show(engine: &Engine, habit: Habit) {
-    if !engine.habits.has(habit) {
+    if !learn(engine, habit) {
+        engine.leave_for_good(Stop::Learnt);
+    }
+}
+
+/// The program does this. Whether that was known; if not, the execution has to end.
+pub(crate) fn learn(engine: &Engine, habit: Habit) -> bool {
+    let is_known = engine.habits.has(habit);
+    if !is_known {
         engine.habits.0.set(engine.habits.0.get() | 1 << habit as u8);
         engine.shadow.borrow_mut().share(&[habit.range()]);
         control::set(Word::Habits, engine.habits.all());
-        engine.leave_for_good(Stop::Learnt);
     }
+    is_known
 }

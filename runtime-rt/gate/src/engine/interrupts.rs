@@ -4,7 +4,7 @@
 //! thread that waits is woken by an interruption. A signal's handler then runs on the thread's own stack; a thread that was cancelled
 //! ends at the points that POSIX names, by unwinding.
 //!
-//! Not handled: cancellation between any two instructions (the asynchronous type), which is noted; signals from outside and from timers.
+//! Not handled: cancellation between any two instructions (the asynchronous type), which is noted; signals from outside.
 
 use core::ffi::{c_int, c_void};
 

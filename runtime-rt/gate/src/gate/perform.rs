@@ -136,7 +136,7 @@ impl Model {
                 0
             }
             (Ask::SendToAll { signal }, _, _) => {
-                self.set_for_all(self.for_all | bit(signal));
+                self.send_to_all(signal);
                 0
             }
             (Ask::Cancel { to }, _, _) => {

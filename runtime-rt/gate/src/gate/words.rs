@@ -11,7 +11,7 @@ use super::ask::{Ask, Until};
 use super::model::Model;
 use super::objects::State;
 use super::perform::bit;
-use super::thread::Life;
+use super::thread::{Life, Thread};
 use super::waiting::Condition;
 
 impl Model {
@@ -55,6 +55,17 @@ impl Model {
             entry.signals &= !bit(signal);
         }
         Some(signal)
+    }
+
+    /// The process is sent a signal from outside of its threads.
+    pub(crate) fn send_to_all(&mut self, signal: i32) {
+        self.set_for_all(self.for_all | bit(signal));
+    }
+
+    /// Whether a thread waits for this signal.
+    pub(crate) fn awaits(&self, signal: i32) -> bool {
+        let is_awaited = |thread: &Thread| matches!(thread.request.ask, Ask::AwaitSignal { set, .. } if set & bit(signal) != 0);
+        self.threads.iter().any(|thread| thread.life == Life::Alive && is_awaited(thread))
     }
 
     /// Signals that the process was sent and nobody has taken. Who was about to see to one may find it gone.

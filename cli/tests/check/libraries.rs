@@ -141,3 +141,48 @@ int main(void) {
         assert_eq!(said.out.contains("of what is seen"), is_named, "{call}: {}", said.out);
     }
 }
+
+#[test]
+fn a_library_may_guard_what_it_is_handed_and_look_at_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "library.c",
+        "#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+void add(int *n) {
+  pthread_mutex_lock(&lock);
+  ++*n;
+  pthread_mutex_unlock(&lock);
+}
+void forget(void *p) { (void)p; }
+",
+    );
+    let said = sandbox.run("clang-22", &["-shared", "-fPIC", "library.c", "-o", "libadd.so"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    sandbox.write(
+        "app.c",
+        "#include <pthread.h>
+#include <stdlib.h>
+void add(int *n), forget(void *p);
+static int n;
+static void *other(void *p) {
+  add(&n);
+  free(p);
+  forget(p);
+  return NULL;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, other, malloc(8));
+  add(&n);
+  pthread_join(t, 0);
+  return n - 2;
+}
+",
+    );
+    let said = sandbox.atomfix(&["cc", "-g", "-pthread", "app.c", "-o", "app", "-L.", "-ladd", "-Wl,-rpath,."]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let said = sandbox.atomfix(&["check", "./app", "--races"]);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    assert!(said.out.contains("`add` of libadd.so") && !said.out.contains("`forget`"), "{}", said.out);
+}

@@ -6,7 +6,7 @@
 //! Not handled: iterators and other objects that only hold the address of what is worked on, and objects of unknown size that are no blocks of
 //! the heap, of which a few words count.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -44,25 +44,30 @@ const LIST_OF_MESSAGE: u64 = 16;
 /// What is known of callees.
 #[derive(Default)]
 pub(crate) struct Outsiders {
-    /// By its address, or that of its name: what a function does. `None`: it is the program's own.
-    by_address: RefCell<BTreeMap<u64, Option<Outsider>>>,
-    /// Those that were named in the result.
-    named: RefCell<BTreeSet<String>>,
+    /// By its address, or that of its name: what a function does.
+    by_address: RefCell<BTreeMap<u64, Outsider>>,
     /// Standard output: where its objects begin and end.
     output: RefCell<Option<Vec<core::ops::Range<u64>>>>,
 }
 
-#[derive(Clone)]
 struct Outsider {
     /// In words.
     name: String,
     handed: Handed,
+    /// Whether the result names it.
+    is_named: bool,
+}
+
+impl Outsider {
+    fn new(name: String, handed: Handed) -> Self {
+        Self { name, handed, is_named: false }
+    }
 }
 
 impl Outsiders {
     /// Whether nobody is at work on it.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.by_address.try_borrow_mut().is_ok() && self.named.try_borrow_mut().is_ok() && self.output.try_borrow_mut().is_ok()
+        self.by_address.try_borrow_mut().is_ok() && self.output.try_borrow_mut().is_ok()
     }
 }
 
@@ -84,13 +89,18 @@ impl Touch {
 pub(crate) fn each_access(engine: &Engine, address: u64, handing: Handing, callee: u64, mut access: impl FnMut(Touch)) {
     // What is called back is no memory.
     let is_code = !text::is_foreign(address);
-    let is_idle = address == 0
-        || is_code
-        || (handing.callee == Callee::Pointer && outsider(engine, callee).is_none_or(|outsider| outsider.handed == Handed::Nothing))
-        || is_output(engine, address);
-    if is_idle {
+    if address == 0 || is_code || is_output(engine, address) {
         return;
     }
+    let guarded = match handed_by(engine, handing, callee) {
+        Handed::Nothing => return,
+        Handed::Pointed => false,
+        // It may look at nothing, so that what was freed is no more than a number to it.
+        Handed::Anything if engine.shadow.borrow_mut().is_freed(address) => return,
+        // It may have locks of its own.
+        Handed::Anything => true,
+    };
+    let mut access = |touch: Touch| access(Touch { guarded: touch.guarded || guarded, ..touch });
     let rw = handing.rw;
     let rest = || heap::rest_of_block(address).map_or(SOME, |range| range.length);
     let object = || Touch::of(address, if handing.bytes > 0 { handing.bytes } else { rest() }, rw);
@@ -129,59 +139,59 @@ fn each_of_list(list: u64, bytes: u32, rw: Rw, mut access: impl FnMut(Touch)) {
 
 /// Names a function of which nothing is known, and to which memory was handed that threads share.
 pub(crate) fn name(engine: &Engine, handing: Handing, callee: u64, site: SiteKey) {
-    // A function that is called by its name is known by where the name is.
-    let found = match handing.callee {
-        Callee::Known => return,
-        Callee::Unknown => outsider_named(engine, callee),
-        Callee::Pointer => outsider(engine, callee),
-    };
-    let Some(Outsider { name, handed: Handed::Anything }) = found else { return };
+    if handed_by(engine, handing, callee) != Handed::Anything {
+        return;
+    }
     control::note(Note::Handed);
     let ran = engine.suspend();
-    if engine.outsiders.named.borrow_mut().insert(name.clone()) {
+    if let Some(outsider) = engine.outsiders.by_address.borrow_mut().get_mut(&callee).filter(|outsider| !outsider.is_named) {
+        outsider.is_named = true;
+        let name = &outsider.name;
         remark(&format!("{name} has no hooks and is handed memory that threads share; what it reaches from there is not seen: {site}"));
     }
     engine.go_on(ran);
 }
 
-/// Who is at this address; `None` when it is the program.
-fn outsider(engine: &Engine, address: u64) -> Option<Outsider> {
-    if let Some(known) = engine.outsiders.by_address.borrow().get(&address) {
-        return known.clone();
+/// What a callee does with what it is handed.
+fn handed_by(engine: &Engine, handing: Handing, callee: u64) -> Handed {
+    if handing.callee == Callee::Known {
+        return Handed::Pointed;
+    }
+    if let Some(known) = engine.outsiders.by_address.borrow().get(&callee) {
+        return known.handed;
     }
     let ran = engine.suspend();
-    let target = text::behind_stub(address);
-    let found = (!text::is_code(target)).then(|| {
-        let (name, file) = text::symbol(target);
-        let handed = match &name {
-            _ if text::is_foreign(target) => Handed::Anything,
-            // Of some, the C library has one for each processor, whose names it does not show.
-            None => Handed::Pointed,
-            Some(name) => match handed(name, true) {
-                Handed::Anything => Handed::Pointed,
-                known => known,
-            },
-        };
-        let name = name.map_or_else(|| String::from("a function"), |name| format!("`{name}`"));
-        Outsider { name: format!("{name} of {}", file.as_deref().unwrap_or("nobody knows whom")), handed }
-    });
-    engine.outsiders.by_address.borrow_mut().insert(address, found.clone());
+    let found = if handing.callee == Callee::Unknown { named(text_at(callee)) } else { at(callee) };
+    let handed = found.handed;
+    engine.outsiders.by_address.borrow_mut().insert(callee, found);
     engine.go_on(ran);
-    found
+    handed
 }
 
-/// Who has this name: where it is the program, it is code that was not compiled with hooks.
-fn outsider_named(engine: &Engine, name: u64) -> Option<Outsider> {
-    if let Some(known) = engine.outsiders.by_address.borrow().get(&name) {
-        return known.clone();
+/// Who is at this address.
+fn at(address: u64) -> Outsider {
+    let target = text::behind_stub(address);
+    if text::is_code(target) {
+        return Outsider::new(String::from("the program"), Handed::Nothing);
     }
-    let text = text_at(name);
-    let ran = engine.suspend();
-    let found = text::address(text).and_then(|address| outsider(engine, address));
-    let found = found.or_else(|| Some(Outsider { name: format!("`{}`", text.to_str().unwrap_or("?")), handed: Handed::Anything }));
-    engine.outsiders.by_address.borrow_mut().insert(name, found.clone());
-    engine.go_on(ran);
-    found
+    let (name, file) = text::symbol(target);
+    let handed = match &name {
+        _ if text::is_foreign(target) => Handed::Anything,
+        // Of some, the C library has one for each processor, whose names it does not show.
+        None => Handed::Pointed,
+        Some(name) => match handed(name, true) {
+            Handed::Anything => Handed::Pointed,
+            known => known,
+        },
+    };
+    let name = name.map_or_else(|| String::from("a function"), |name| format!("`{name}`"));
+    Outsider::new(format!("{name} of {}", file.as_deref().unwrap_or("nobody knows whom")), handed)
+}
+
+/// Who has this name. Where that is in the program, it is code that was not compiled with hooks.
+fn named(name: &CStr) -> Outsider {
+    let found = text::address(name).map(at).filter(|found| found.handed != Handed::Nothing);
+    found.unwrap_or_else(|| Outsider::new(format!("`{}`", name.to_str().unwrap_or("?")), Handed::Anything))
 }
 
 /// Whether it lies in an object of standard output.

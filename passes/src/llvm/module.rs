@@ -34,7 +34,7 @@ pub(crate) fn with_module<R>(bitcode: &[u8], work: impl for<'m> FnOnce(Module<'m
     work(Module::of(&owned, &context))
 }
 
-/// The names of the functions that bitcode defines. Their bodies are not read.
+/// The names of the functions that bitcode defines, and of aliases. Their bodies are not read.
 pub(crate) fn defined(bitcode: &[u8]) -> Result<Vec<String>, PassError> {
     let context = Context::create();
     // SAFETY: the range is readable, and LLVM copies it.
@@ -46,7 +46,9 @@ pub(crate) fn defined(bitcode: &[u8]) -> Result<Vec<String>, PassError> {
     }
     // SAFETY: a fresh module of this context that nobody else owns.
     let owned = unsafe { Owned::new(raw) };
-    Ok(Module::of(&owned, &context).functions().filter(|function| function.is_defined()).map(Function::name).collect())
+    let module = Module::of(&owned, &context);
+    let functions = module.functions().filter(|function| function.is_defined()).map(Function::name);
+    Ok(functions.chain(module.aliases().map(Value::name)).collect())
 }
 
 /// Makes an empty module for x86-64 Linux and lets `work` fill it.

@@ -11,6 +11,10 @@
 // case list: empty | filled
 // covers list: what is seen
 // case readers: both
+// case neighbours: both
+// case state: 70 | 71
+// covers state: what is seen
+// note state: `gmtime` answers in memory that threads share
 // case get: ab | ba
 // case put: ab | ba
 #include <pthread.h>
@@ -23,7 +27,7 @@
 #include <unistd.h>
 static struct stat status;
 static struct timespec now;
-static char text[16], name[16], got[3];
+static char text[32], name[16], got[3];
 static char *(*volatile copy)(char *, const char *) = strcpy;
 static pthread_attr_t attributes;
 static FILE *stream;
@@ -45,6 +49,18 @@ static void *find(void *place) {
   struct timespec mine;
   clock_gettime(CLOCK_REALTIME, &mine);
   *(int *)place = getenv(name) == NULL && strlen(own) == 0;
+  return NULL;
+}
+static struct stat each[2];
+static void *own(void *place) {
+  struct stat *mine = &each[(int *)place - seen];
+  stat("/", mine);
+  *(int *)place = mine->st_nlink != 0;
+  return NULL;
+}
+static void *answer(void *seconds) {
+  time_t time = *(time_t *)seconds;
+  gmtime(&time);
   return NULL;
 }
 static void *get(void *place) {
@@ -75,6 +91,16 @@ int main(int count, char **words) {
     fclose(stream);
     memcpy(got, content, 2);
     puts(got);
+    return 0;
+  } else if (!strcmp(what, "neighbours")) {
+    pthread_create(&t, NULL, own, seen);
+    pthread_create(&u, NULL, own, seen + 1);
+  } else if (!strcmp(what, "state")) {
+    time_t first = 0, second = 366 * 86400;
+    pthread_create(&t, NULL, answer, &second);
+    struct tm *found = gmtime(&first);
+    pthread_join(t, NULL);
+    printf("%d", found->tm_year);
     return 0;
   } else if (!strcmp(what, "readers")) {
     strcpy(name, "NOBODY_SETS_IT");

@@ -32,7 +32,7 @@ static CONDUCT: &[(&str, Conduct)] = &[
     ("_Exit", PLAIN), ("__assert_fail", QUICK), ("__ctype_b_loc", BOTH), ("__ctype_tolower_loc", BOTH), ("__ctype_toupper_loc", BOTH),
     ("__cxa_thread_atexit_impl", PLAIN), ("__errno_location", QUICK), ("__sched_yield", PLAIN), ("__sysv_signal", SINGLE),
     ("__vfprintf_chk", PLAIN), ("_exit", QUICK), ("abort", QUICK), ("abs", BOTH), ("access", SINGLE), ("alarm", PLAIN),
-    ("aligned_alloc", QUICK), ("asprintf", PLAIN), ("atan", PLAIN), ("atan2", PLAIN), ("atexit", BOTH), ("bind", SINGLE),
+    ("aligned_alloc", QUICK), ("atan", PLAIN), ("atan2", PLAIN), ("atexit", BOTH), ("bind", SINGLE),
     ("bsearch", PLAIN), ("calloc", QUICK), ("cbrt", PLAIN), ("ceil", PLAIN), ("chdir", SINGLE), ("chmod", SINGLE), ("chown", SINGLE),
     ("clock", BOTH), ("clock_gettime", QUICK), ("close", SINGLE), ("closedir", SINGLE), ("cos", PLAIN), ("difftime", PLAIN),
     ("dup", SINGLE), ("dup2", SINGLE), ("epoll_create1", QUICK), ("epoll_ctl", QUICK), ("event_add", SINGLE), ("event_assign", SINGLE),

@@ -212,6 +212,7 @@ pub static EXTERNALS: &[External] = &[
     memory("_ZdlPvSt11align_val_t", &[writes(0, Block)]),
     memory("_ZdlPvm", &[writes(0, Block)]),
     memory("_ZdlPvmSt11align_val_t", &[writes(0, Block)]),
+    memory("__asprintf_chk", &[writes(0, Bytes(8))]).prints(2),
     // What compilers call for an atomic object of a size that the processor has no instruction for.
     memory("__atomic_compare_exchange", &[updates(2, Argument(0)), reads(3, Argument(0)), atomically(Update)]),
     memory("__atomic_exchange", &[reads(2, Argument(0)), writes(3, Argument(0)), atomically(Update)]),
@@ -251,6 +252,7 @@ pub static EXTERNALS: &[External] = &[
     peer("accept"),
     peer("accept4"),
     peer("aio_suspend"),
+    memory("asprintf", &[writes(0, Bytes(8))]).prints(1),
     memory("atof", &[reads(0, Number)]),
     memory("atoi", &[reads(0, Number)]),
     memory("atol", &[reads(0, Number)]),

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use model::external::handed::{Callee, Handed, Handing, Object, handed, list, only_reads, stream};
+use model::external::handed::{Callee, Handed, Handing, Object, handed, keeps_state, list, only_reads, stream};
 use model::pair::Rw;
 
 use super::signature::{Said, said};
@@ -77,17 +77,29 @@ pub(super) fn pointers<'m>(call: &CallPoint<'m>, own: &BTreeSet<String>, module:
         let is_guarded = stream(&name).is_some_and(|stream| usize::from(stream) == index);
         let Some(object) = said.map_or(Some(Object::Memory), |said| said.object) else { continue };
         let reads = instruction.only_reads(number) || only_reads(&name, index) || said.is_some_and(|said| said.only_reads);
-        let handing = match list(&name).filter(|(list, ..)| usize::from(*list) == index) {
-            Some((_, object, rw)) => Handing { bytes: 0, rw, object, callee: by },
-            None => Handing {
-                bytes: bytes(address, instruction.dereferenceable(number), module),
-                rw: if reads { Rw::Read } else { Rw::Update },
-                object: if is_guarded { Object::Guarded } else { object },
-                callee: by,
-            },
+        let argument = u8::try_from(index).unwrap_or(u8::MAX);
+        let handing = match list(&name).filter(|(list, ..)| *list == argument) {
+            Some((_, object, rw)) => Handing { bytes: 0, rw, object, callee: by, argument, certain: true },
+            None => {
+                let (bytes, is_whole) = bytes(address, instruction.dereferenceable(number), module);
+                Handing {
+                    bytes,
+                    rw: if reads { Rw::Read } else { Rw::Update },
+                    object: if is_guarded { Object::Guarded } else { object },
+                    callee: by,
+                    argument,
+                    certain: is_whole && by == Callee::Known,
+                }
+            }
         };
         let count = u8::try_from(index + 1).ok().filter(|_| handing.object == Object::List).and_then(|next| instruction.argument(next));
         pointers.push(Pointer { address, handing, count, callee: callee.clone() });
+    }
+    if keeps_state(&name) && how == Handed::Pointed {
+        let handing =
+            Handing { bytes: 0, rw: Rw::Update, object: Object::State, callee: Callee::Unknown, argument: u8::MAX, certain: false };
+        let callee = Some(Named::Name(name));
+        pointers.push(Pointer { address: module.zero(module.pointer()), handing, count: None, callee });
     }
     // The object of a member function is the first argument, and the last to be announced.
     pointers.reverse();
@@ -95,10 +107,11 @@ pub(super) fn pointers<'m>(call: &CallPoint<'m>, own: &BTreeSet<String>, module:
     pointers
 }
 
-/// What the front end says, or else all of the variable from there on.
-fn bytes(address: Value<'_>, dereferenceable: u64, module: Module<'_>) -> u32 {
+/// What the front end says, or else all of the variable from there on; and whether that is an object of its own.
+fn bytes(address: Value<'_>, dereferenceable: u64, module: Module<'_>) -> (u32, bool) {
     let known = if dereferenceable > 0 { dereferenceable } else { address.rest_of_object(module) };
-    u32::try_from(known).unwrap_or(u32::MAX)
+    let is_whole = dereferenceable > 0 || (known > 0 && address.underlying_objects() == [address]);
+    (u32::try_from(known).unwrap_or(u32::MAX), is_whole)
 }
 
 /// Whether it is nothing that threads could tell each other by.

@@ -19,10 +19,11 @@ void print(FILE *to, char *what) { fputs(what, to); }
 void named(void) { getenv(path); }
 void locks(void) { pthread_mutex_lock(&lock); pthread_attr_init(&attributes); }
 void defined(void *p) { foreign(p); }
-// Bits 0 to 31 are the bytes from there on, 32 to 35 what is done (0 reads, 2 updates), 36 to 39 what the object is, 40 to 43 by whom.
+// Bits 0 to 31 are the bytes from there on, 32 to 35 what is done (0 reads, 2 updates), 36 to 39 what the object is, 40 to 43 by whom, 44 to 51 which
+// argument it is, and bit 52 that all of this is known.
 // GATE-LABEL:   define {{.*}} @status(
-// GATE:         call void @__atomfix_gate_handed(ptr @path, i64 16, ptr null, i64 [[SITE:-?[0-9]+]])
-// GATE-NEXT:    call void @__atomfix_gate_handed(ptr getelementptr {{.*}}@pair, i32 0, i32 1), i64 8589934736, ptr null, i64 [[SITE]])
+// GATE:         call void @__atomfix_gate_handed(ptr @path, i64 4503599627370512, ptr null, i64 [[SITE:-?[0-9]+]])
+// GATE-NEXT:    call void @__atomfix_gate_handed(ptr getelementptr {{.*}}@pair, i32 0, i32 1), i64 17600775979152, ptr null, i64 [[SITE]])
 // GATE-NEXT:    call i32 @stat(
 // GATE-LABEL:   define {{.*}} @foreign(
 // GATE:         call void @__atomfix_gate_handed(ptr %{{.*}}, i64 1108101562368, ptr @__atomfix_name_of_frob, i64 {{.*}})
@@ -32,15 +33,15 @@ void defined(void *p) { foreign(p); }
 // GATE-NEXT:    call void %[[F]](ptr {{.*}}%[[P]])
 // GATE-LABEL:   define {{.*}} @print(
 // GATE:         call ptr @__atomfix_gate_read(
-// GATE-NEXT:    call void @__atomfix_gate_handed(ptr %{{.*}}, i64 77309411328, ptr null, i64 {{.*}})
+// GATE-NEXT:    call void @__atomfix_gate_handed(ptr %{{.*}}, i64 17669495455744, ptr null, i64 {{.*}})
 // GATE-NEXT:    call i32 @fputs(
 // GATE-LABEL:   define {{.*}} @named(
-// GATE:         call void @__atomfix_gate_handed(ptr @path, i64 16, ptr null, i64 {{.*}})
+// GATE:         call void @__atomfix_gate_handed(ptr @path, i64 4503599627370512, ptr null, i64 {{.*}})
 // GATE-NEXT:    call ptr @getenv(
 // GATE-LABEL:   define {{.*}} @locks(
 // GATE-NOT:     gate_handed(ptr @lock
 // GATE:         call i32 @pthread_mutex_lock(
-// GATE:         call void @__atomfix_gate_handed(ptr @attributes, i64 8589934648, ptr null, i64 {{.*}})
+// GATE:         call void @__atomfix_gate_handed(ptr @attributes, i64 4503608217305144, ptr null, i64 {{.*}})
 // GATE-NEXT:    call i32 @pthread_attr_init(
 // GATE-LABEL:   define {{.*}} @defined(
 // GATE-NOT:     gate_handed

@@ -34,7 +34,11 @@ fn access(engine: &Engine, range: Range, kind: u32, site: SiteKey, frame: usize)
     let rw = rw(kind);
     let atomic = kind & KIND_ATOMIC != 0;
     let party = Party { thread: engine.current(), site, rw, atomic };
-    engine.with_current(|fiber| point(engine, fiber, range, party, atomic, frame, || engine.request_access(fiber, range, party)))
+    engine.with_current(|fiber| {
+        point(engine, fiber, range, party, Place { site, always: atomic, certain: true }, frame, || {
+            engine.request_access(fiber, range, party)
+        })
+    })
 }
 
 /// A compare-and-swap, which writes only if it finds what it expects.
@@ -42,15 +46,26 @@ fn compare_and_swap(engine: &Engine, range: Range, expected: u64, site: SiteKey,
     let party = Party { thread: engine.current(), site, rw: Rw::Update, atomic: true };
     let request = Request { ask: Ask::CompareAndSwap { range, expected }, site: Some(site) };
     engine.with_current(|fiber| {
-        point(engine, fiber, range, party, true, frame, || {
+        point(engine, fiber, range, party, Place { site, always: true, certain: true }, frame, || {
             engine.request(party.thread, request);
         });
     });
 }
 
-/// Notes what the current thread is about to do to memory, and asks for it where others may see it, or `always`; whether it did.
+/// Where an access stands.
+#[derive(Clone, Copy)]
+struct Place {
+    /// What tells it from others that the thread comes to with the same stack.
+    site: SiteKey,
+    /// Whether it is a scheduling point whatever it accesses.
+    always: bool,
+    /// Whether it is known to be made: no data race comes of what is not.
+    certain: bool,
+}
+
+/// Notes what the current thread is about to do to memory, and asks for it where others may see it; whether it did.
 #[inline(always)]
-fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, always: bool, frame: usize, ask: impl FnOnce()) -> bool {
+fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, place: Place, frame: usize, ask: impl FnOnce()) -> bool {
     let Party { thread: me, site, rw, atomic } = party;
     if engine.hangs.get() {
         signals::end_hanging(engine);
@@ -60,7 +75,7 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, always: boo
     }
     let ordinal = fiber.count_access();
     let shared = engine.shadow.borrow_mut().touch(me, range, rw);
-    let asks = engine.recorder.borrow().wants(me, ordinal).unwrap_or(shared || always) || interrupts::is_due(engine, me);
+    let asks = engine.recorder.borrow().wants(me, ordinal).unwrap_or(shared || place.always) || interrupts::is_due(engine, me);
     // Whether a write that others may see changes anything is looked at when it is done, and what stands on the thread's own stack when it
     // comes back; any other one counts as progress.
     let is_word = rw.writes() && range.length <= WORD;
@@ -71,14 +86,14 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, always: boo
         if rw.writes() && !in_doubt && !is_local {
             circle.progress();
         }
-        circle::pass(engine, fiber, &mut circle, site, frame);
+        circle::pass(engine, fiber, &mut circle, place.site, frame);
         circle.is_found()
     };
     fiber.last_site.set(Some(site));
     // A thread that goes round in a circle stops here in a replay too, whether or not it ever goes on.
     let stops = asks || found;
     if stops {
-        circle::stand(engine, fiber, site, frame);
+        circle::stand(engine, fiber, place.site, frame);
         engine.pieces.note(range, atomic);
         fiber.ask_for(ordinal, ask);
     } else if rw.writes() && !is_local {
@@ -93,7 +108,9 @@ fn point(engine: &Engine, fiber: &Fiber, range: Range, party: Party, always: boo
     if in_doubt {
         fiber.circle.borrow_mut().doubt(range, before);
     }
-    engine.note_access(party, range);
+    if place.certain {
+        engine.note_access(party, range);
+    }
     stops
 }
 
@@ -182,10 +199,14 @@ extern "C" fn gate_handed(address: u64, what: u64, callee: u64, site: u64, frame
     let Some(engine) = running() else { return };
     let (handing, site) = (Handing::from_abi(what), SiteKey(site));
     let mut is_shared = false;
+    let mut number = 0;
     handed::each_access(engine, address, handing, callee, |Touch { range, rw, guarded }| {
         let party = Party { thread: engine.current(), site, rw, atomic: guarded };
+        number += 1;
+        // Each access of a call is at a place of its own: a thread that comes to the next one has gone on.
+        let place = Place { site: SiteKey(site.0.wrapping_add(number)), always: false, certain: !guarded };
         is_shared |=
-            engine.with_current(|fiber| point(engine, fiber, range, party, false, frame, || engine.request_access(fiber, range, party)));
+            engine.with_current(|fiber| point(engine, fiber, range, party, place, frame, || engine.request_access(fiber, range, party)));
     });
     if is_shared {
         handed::name(engine, handing, callee, site);

@@ -7,6 +7,9 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// The first is the program itself. Empty ones begin and end at 0.
 static KNOWN: [Code; 16] = [const { Code { begin: AtomicU64::new(0), end: AtomicU64::new(0) } }; 16];
 
+/// Memory that never changes, of all objects: their code, and what they are only to read.
+static CONSTANT: [Code; 256] = [const { Code { begin: AtomicU64::new(0), end: AtomicU64::new(0) } }; 256];
+
 struct Code {
     begin: AtomicU64,
     end: AtomicU64,
@@ -35,7 +38,7 @@ const LIBRARIES: [&[u8]; 11] = [
 
 /// Before the program begins: looks where code is.
 pub(crate) fn look() {
-    let mut at = 0_usize;
+    let mut at = [0_usize; 2];
     // SAFETY: the callback keeps to its type, and is passed a place of this type.
     unsafe { libc::dl_iterate_phdr(Some(look_at), (&raw mut at).cast()) };
 }
@@ -45,12 +48,20 @@ unsafe extern "C" fn look_at(object: *mut libc::dl_phdr_info, _: usize, at: *mut
     // SAFETY: the dynamic linker passes a valid object.
     let object = unsafe { &*object };
     // SAFETY: `look` passes the place, and does not look at it meanwhile.
-    let at = unsafe { &mut *at.cast::<usize>() };
+    let [at, constants] = unsafe { &mut *at.cast::<[usize; 2]>() };
+    // SAFETY: the dynamic linker says how many headers there are.
+    let headers = unsafe { core::slice::from_raw_parts(object.dlpi_phdr, usize::from(object.dlpi_phnum)) };
+    for header in headers.iter().filter(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W == 0) {
+        if let Some(constant) = CONSTANT.get(*constants) {
+            let begin = object.dlpi_addr.wrapping_add(header.p_vaddr);
+            constant.begin.store(begin, Relaxed);
+            constant.end.store(begin.saturating_add(header.p_memsz), Relaxed);
+            *constants += 1;
+        }
+    }
     if *at > 0 && !is_known_library(object.dlpi_name) {
         return 0;
     }
-    // SAFETY: the dynamic linker says how many headers there are.
-    let headers = unsafe { core::slice::from_raw_parts(object.dlpi_phdr, usize::from(object.dlpi_phnum)) };
     let code = headers.iter().find(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0);
     if let (Some(known), Some(code)) = (KNOWN.get(*at), code) {
         let begin = object.dlpi_addr.wrapping_add(code.p_vaddr);
@@ -67,7 +78,11 @@ fn is_known_library(path: *const libc::c_char) -> bool {
     }
     // SAFETY: the dynamic linker's names end with a zero.
     let path = unsafe { CStr::from_ptr(path) }.to_bytes();
-    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+    is_known(path.rsplit(|&byte| byte == b'/').next().unwrap_or(path))
+}
+
+/// Whether a library's file has the name of one of those.
+pub(crate) fn is_known(name: &[u8]) -> bool {
     LIBRARIES.iter().any(|library| name.starts_with(library))
 }
 
@@ -75,6 +90,12 @@ fn is_known_library(path: *const libc::c_char) -> bool {
 #[inline]
 pub(crate) fn is_code(word: u64) -> bool {
     KNOWN[0].contains(word)
+}
+
+/// Whether what is there never changes, or is no memory at all: small numbers are handed on as pointers.
+pub(crate) fn is_constant(address: u64) -> bool {
+    const FIRST: u64 = 1 << 16;
+    address < FIRST || CONSTANT.iter().take_while(|object| object.end.load(Relaxed) != 0).any(|object| object.contains(address))
 }
 
 /// Where a stub of the linker's leads that jumps to what a table says; any other address itself.

@@ -1,8 +1,8 @@
 //! What functions outside the program are handed: which memory that is, and who is called, where a pointer names the function.
 //!
 //! Such a call is one access to the object behind each pointer that it is handed; where nothing is known of the function and threads share that
-//! object, it is named, since what it reaches from there is not seen. Streams count as their state, standard output as nothing, for
-//! no thread reads it.
+//! object, it is named, since what it reaches from there is not seen. Streams count as their state; of standard output only
+//! how it is formatted is read, for no thread reads what is put out.
 //! Not handled: iterators and other objects that only hold the address of what is worked on, and objects of unknown size that are no blocks of
 //! the heap, of which a few words count.
 

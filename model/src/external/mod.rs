@@ -6,6 +6,7 @@
 //! function that is not in the table touches nothing of the program's.
 
 mod conduct;
+pub mod format;
 pub mod handed;
 
 pub use conduct::{
@@ -70,6 +71,8 @@ pub enum Length {
     JoinedUpTo(u8, u8),
     /// Up to and with the terminating zero, but no more than the value of this argument.
     StringUpTo(u8),
+    /// The same, but no more than so many bytes.
+    StringWithin(u32),
     /// What the text of a number may go on with, and one more.
     Number,
     /// So many wide characters as this argument says.

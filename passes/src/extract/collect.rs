@@ -6,11 +6,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 pub(crate) use model::external::Length;
-use model::external::{self, External, Range};
+use model::external::{self, External, Range, format};
 use model::ids::{FunctionKey, NodeId, SiteKey};
 use model::pair::Rw;
 
-use super::format;
 use super::key::Hasher;
 use super::prepare::{Refusal, prepare};
 use super::privacy::Privacy;
@@ -102,7 +101,7 @@ impl RangePoint<'_> {
     pub(crate) fn most(&self, call: Instruction<'_>) -> Option<u32> {
         let constant = |index| call.argument(index).and_then(Value::as_integer).and_then(|bytes| u32::try_from(bytes).ok());
         match self.length {
-            Length::Bytes(bytes) => Some(bytes),
+            Length::Bytes(bytes) | Length::StringWithin(bytes) => Some(bytes),
             Length::Argument(index) | Length::Printed(index) => constant(index),
             Length::Product(a, b) => constant(a)?.checked_mul(constant(b)?),
             Length::Result => self.limit.and_then(constant),
@@ -259,12 +258,10 @@ fn touched(call: Instruction<'_>, external: &External) -> Vec<Range> {
     let Some(format) = external.format else { return external.ranges.to_vec() };
     let first = format.argument + 1;
     let text = call.argument(format.argument).and_then(|text| text.initializer().filter(|_| text.is_constant_global()));
-    let pointed = text.map(|text| format::pointed(&text.raw_data(), format.rw, first)).unwrap_or_default();
-    let of_format = pointed.into_iter().map(|pointed| Range {
-        argument: first.saturating_add(pointed.index),
-        rw: pointed.rw,
-        length: pointed.length,
-        atomic: false,
+    let told = text.map(|text| format::arguments(&text.raw_data(), format.rw, first)).unwrap_or_default();
+    let of_format = told.into_iter().filter_map(|told| {
+        let (rw, length) = told.memory?;
+        Some(Range { argument: first.saturating_add(told.index), rw, length, atomic: false })
     });
     let mut ranges: Vec<Range> = external.ranges.iter().copied().chain(of_format).collect();
     ranges.sort_by_key(|range| range.rw.writes());
@@ -280,7 +277,7 @@ fn draws_numbers(name: &str) -> bool {
 fn fits(instruction: Instruction<'_>, range: &Range) -> bool {
     let integer = |index| instruction.argument(index).is_some_and(|argument| argument.ty().integer_bits().is_some());
     match range.length {
-        Length::Bytes(_) | Length::String | Length::Number => true,
+        Length::Bytes(_) | Length::String | Length::StringWithin(_) | Length::Number => true,
         Length::Block => instruction.argument(range.argument).is_some_and(|argument| argument.ty().is_plain_pointer()),
         Length::Argument(index) | Length::StringUpTo(index) | Length::Wide(index) => integer(index),
         Length::Product(a, b) => integer(a) && integer(b),

@@ -2,7 +2,7 @@
 //!
 //! 1. `prepare`: promote locals to registers, find functions that must be left alone (`registers`: for the sake of their assembly);
 //! 2. `key`: the stable identity of each body;
-//! 3. `collect`: each body's nodes, in the one numbering that instrumentation and injection share (`vector`: lanes under a mask; `format`: what `printf` and `scanf` touch);
+//! 3. `collect`: each body's nodes, in the one numbering that instrumentation and injection share (`vector`: lanes under a mask);
 //! 4. `place`: what memory each access is to;
 //! 5. `pointer`: where pointers come from and go to;
 //! 6. `counted`: which loops end by counting;
@@ -10,7 +10,6 @@
 
 mod collect;
 mod counted;
-mod format;
 mod key;
 mod place;
 mod pointer;

@@ -265,6 +265,7 @@ impl<'m> Context<'_, 'm> {
             }
             (Length::String, None) => Some(self.declared.u64(1)),
             (Length::StringUpTo(most), _) => Some(self.text_up_to(range.address, call.argument(most)?)),
+            (Length::StringWithin(most), _) => Some(self.text_up_to(range.address, self.declared.u64(most.into()))),
             (Length::Number, _) => Some(self.number(range.address)),
             (other, _) => self.computed(other, call),
         }
@@ -349,6 +350,7 @@ impl<'m> Context<'_, 'm> {
             | Length::Joined(_)
             | Length::JoinedUpTo(..)
             | Length::StringUpTo(_)
+            | Length::StringWithin(_)
             | Length::Number
             | Length::Result
             | Length::Printed(_) => None,

@@ -80,7 +80,8 @@ pub const GATE_RANGE: Hook = hook("__atomfix_gate_range", Void, &[Pointer, U64, 
 /// as it was now. `number` tells the ranges of one call apart.
 pub const GATE_READ: Hook = hook("__atomfix_gate_read", Pointer, &[Pointer, U64, U32, U64], &[Archive::Gate]);
 /// `handed(address, what, callee, site)`: the thread is about to call a function outside the program and hands it this pointer: `what` is an
-/// `external::handed::Handing`; `callee` the callee's name where nothing is known of it, its address where a pointer names it, and null otherwise.
+/// `external::handed::Handing`; `callee` the callee's name where nothing is known of it, its address where a pointer names it, the format that tells of
+/// the memory where there is one, and null otherwise.
 pub const GATE_HANDED: Hook = hook("__atomfix_gate_handed", Void, &[Pointer, U64, Pointer, U64], &[Archive::Gate]);
 /// `call(site)`: the next modelled library call of this thread stands at `site`.
 pub const GATE_CALL: Hook = hook("__atomfix_gate_call", Void, &[U64, U32], &[Archive::Gate]);

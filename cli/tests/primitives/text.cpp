@@ -11,8 +11,11 @@
 // covers through: what is seen
 // case ostream: ab | ba
 // covers ostream: what is seen
+// case redirected: ab | ba
+// covers redirected: what is seen
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -52,9 +55,14 @@ int main(int, char **words) {
     t.join();
     std::printf(first == 7 ? "7" : "nothing");
   } else {
-    std::thread t([] { write(out, "a"); });
-    write(out, "b");
+    bool redirected = !strcmp(what, "redirected");
+    std::streambuf *before = std::cout.rdbuf();
+    if (redirected) std::cout.rdbuf(out.rdbuf());
+    std::ostream &to = redirected ? std::cout : out;
+    std::thread t([&] { write(to, "a"); });
+    write(to, "b");
     t.join();
+    std::cout.rdbuf(before);
     std::printf("%s", out.str().c_str());
   }
   std::fflush(stdout);

@@ -225,6 +225,8 @@ pub enum Note {
     SignalsForSeveral = 22,
     /// The program sets timers that send it signals.
     Alarms = 23,
+    /// Several threads draw random numbers from one generator.
+    Draws = 24,
 }
 
 /// All notes, with what they say to people.
@@ -235,6 +237,7 @@ pub const NOTES: &[(Note, &str)] = &[
     (Note::Cancels, "a thread asks to be cancelled at any instruction: it is only at the points where others are"),
     (Note::BoundedTimeouts, "timed waits: a thread times out at most once in a place between changes by other threads"),
     (Note::Luck, "random numbers: a thread that draws until one suits it goes on only when others change something or cannot go on"),
+    (Note::Draws, "random numbers: threads draw them from one generator, and who draws first is not explored, so more may happen"),
     (
         Note::LateTime,
         "clocks: a thread that looks at one until it is late enough goes on only when others change something or cannot go on, so more may happen",
@@ -245,7 +248,7 @@ pub const NOTES: &[(Note, &str)] = &[
     ),
     (
         Note::Handed,
-        "libraries that are not instrumented: what their functions do to what they are handed is one step, and what they reach from there is not seen, so more may happen",
+        "libraries: what a function does to what it is handed is one step, and what it reaches from there, or keeps, is not seen, so more may happen",
     ),
     (Note::Assembly, "inline assembly: the orders of accesses that no operand names are not explored, so more may happen"),
     (
@@ -281,6 +284,7 @@ pub const OUT_OF_SIGHT: &[Note] = &[
     Note::UnseenAtomics,
     Note::LateTime,
     Note::Luck,
+    Note::Draws,
     Note::Pieces,
     Note::Handed,
     Note::Assembly,

@@ -233,7 +233,8 @@ mod tests {
 
     #[test]
     fn each_argument_has_its_class() {
-        let classes = |format: &str| arguments(format.as_bytes(), Rw::Read, 1).iter().map(|found| (found.index, found.class)).collect::<Vec<_>>();
+        let classes =
+            |format: &str| arguments(format.as_bytes(), Rw::Read, 1).iter().map(|found| (found.index, found.class)).collect::<Vec<_>>();
         let expected = [(0, Class::Integer), (1, Class::Double), (2, Class::LongDouble), (3, Class::Integer), (4, Class::Double)];
         assert_eq!(classes("%d %f %Lg %*e"), expected);
         assert_eq!(classes("%2$f %1$d"), [(0, Class::Integer), (1, Class::Double)]);

@@ -32,8 +32,32 @@ pub enum Object {
     List = 4,
     /// A `struct msghdr` with such an array.
     Message = 5,
-    /// What a function keeps from one call to the next, wherever that is.
-    State = 6,
+    /// What a function keeps from one call to the next, wherever that is: the handing's argument is a [`Kept`](super::kept::Kept).
+    Kept = 6,
+    /// What a format tells of an argument: the handing's is how far behind the format it stands, and the hook is given the format.
+    Formatted = 7,
+    /// A `va_list`, of whose arguments a format tells that the hook is given.
+    Arguments = 8,
+    /// The process's standard input, as the C library has it.
+    Input = 9,
+    /// Its standard output.
+    Output = 10,
+}
+
+impl Object {
+    const ALL: [Self; 11] = [
+        Self::Memory,
+        Self::Guarded,
+        Self::Stream,
+        Self::Text,
+        Self::List,
+        Self::Message,
+        Self::Kept,
+        Self::Formatted,
+        Self::Arguments,
+        Self::Input,
+        Self::Output,
+    ];
 }
 
 /// Who is handed it.
@@ -46,6 +70,9 @@ pub enum Callee {
     /// One that a pointer names; the hook is given its address.
     Pointer = 2,
 }
+
+/// Bytes of a `struct iovec`, an entry of a list.
+pub const ENTRY_OF_LIST: u32 = 16;
 
 /// One pointer that a function is handed, as a hook is told of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,10 +109,7 @@ impl Handing {
         #[expect(clippy::cast_possible_truncation, reason = "its lower half")]
         let bytes = word as u32;
         let rw = [Rw::Read, Rw::Write].into_iter().find(|rw| *rw as u64 == word >> 32 & 15).unwrap_or(Rw::Update);
-        let object = [Object::Guarded, Object::Stream, Object::Text, Object::List, Object::Message, Object::State]
-            .into_iter()
-            .find(|object| *object as u64 == word >> 36 & 15)
-            .unwrap_or(Object::Memory);
+        let object = Object::ALL.into_iter().find(|object| *object as u64 == word >> 36 & 15).unwrap_or(Object::Memory);
         let callee =
             [Callee::Unknown, Callee::Pointer].into_iter().find(|callee| *callee as u64 == word >> 40 & 15).unwrap_or(Callee::Known);
         let [.., argument] = (word >> 44 & 0xff).to_be_bytes();
@@ -104,6 +128,9 @@ pub fn handed(name: &str, is_of_c: bool) -> Handed {
     let is_modelled = lookup(name).is_some_and(|known| known.sync.is_some());
     if KEEPS.binary_search(&name).is_ok() || starts(&COMPILERS) || is_of_threads || is_modelled {
         return Handed::Nothing;
+    }
+    if REACHES.binary_search(&name.trim_start_matches("__")).is_ok() {
+        return Handed::Anything;
     }
     if is_standard_cpp(name) {
         let is_of_threads = THREADS_OF_CPP.iter().any(|part| name.contains(part));
@@ -128,12 +155,6 @@ pub fn stream(name: &str) -> Option<u8> {
     STREAMS.binary_search_by(|(known, _)| known.cmp(&name)).ok().map(|index| STREAMS[index].1)
 }
 
-/// Whether a function of the C library keeps what it returns, or where it was, in memory that all threads share.
-#[must_use]
-pub fn keeps_state(name: &str) -> bool {
-    KEEPS_STATE.binary_search(&name).is_ok()
-}
-
 /// Which argument of a function of the C library is a list of memory, what kind of one, and what is done to what it names. How many an array of
 /// `struct iovec` has is said by the argument behind it.
 #[must_use]
@@ -143,6 +164,34 @@ pub fn list(name: &str) -> Option<(u8, Object, Rw)> {
         "pwritev" | "pwritev2" | "vmsplice" | "writev" => Some((1, Object::List, Rw::Read)),
         "recvmsg" => Some((1, Object::Message, Rw::Write)),
         "sendmsg" => Some((1, Object::Message, Rw::Read)),
+        _ => None,
+    }
+}
+
+/// Which standard stream a function of the C library uses that is not handed one.
+#[must_use]
+pub fn standard(name: &str) -> Option<Object> {
+    let plain = ["__isoc99_", "__isoc23_", "__"].into_iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+    match plain.strip_suffix("_chk").or(plain.strip_suffix("_unlocked")).unwrap_or(plain) {
+        "getchar" | "gets" | "getwchar" | "scanf" | "vscanf" | "vwscanf" | "wscanf" => Some(Object::Input),
+        "printf" | "putchar" | "puts" | "putwchar" | "vprintf" | "vwprintf" | "wprintf" => Some(Object::Output),
+        _ => None,
+    }
+}
+
+/// Which argument of a function is a `va_list`, and what is done to what its arguments point to, of which the format before it tells.
+#[must_use]
+pub fn variable(name: &str) -> Option<(u8, Rw)> {
+    match name {
+        "vprintf" | "vwarn" | "vwarnx" => Some((1, Rw::Read)),
+        "__vprintf_chk" | "obstack_vprintf" | "vasprintf" | "vdprintf" | "verr" | "verrx" | "vfprintf" | "vsprintf" | "vsyslog" => {
+            Some((2, Rw::Read))
+        }
+        "__vasprintf_chk" | "__vdprintf_chk" | "__vfprintf_chk" | "__vsyslog_chk" | "vsnprintf" => Some((3, Rw::Read)),
+        "__vsprintf_chk" => Some((4, Rw::Read)),
+        "__vsnprintf_chk" => Some((5, Rw::Read)),
+        "__isoc23_vscanf" | "__isoc99_vscanf" | "vscanf" => Some((1, Rw::Write)),
+        "__isoc23_vfscanf" | "__isoc23_vsscanf" | "__isoc99_vfscanf" | "__isoc99_vsscanf" | "vfscanf" | "vsscanf" => Some((2, Rw::Write)),
         _ => None,
     }
 }
@@ -162,13 +211,10 @@ static KEEPS: &[&str] = &[
     "siglongjmp", "signal", "sigsetjmp", "syscall",
 ];
 
-/// Functions that POSIX does not require to be safe among threads, as they answer in memory of their own. Sorted.
-#[rustfmt::skip]
-static KEEPS_STATE: &[&str] = &[
-    "asctime", "basename", "crypt", "ctime", "dirname", "ecvt", "encrypt", "fcvt", "gcvt", "getgrent", "getgrgid", "getgrnam", "gethostbyaddr",
-    "gethostbyname", "getlogin", "getpwent", "getpwnam", "getpwuid", "getservbyname", "getservbyport", "gmtime", "hcreate", "hsearch", "inet_ntoa",
-    "l64a", "localtime", "mblen", "mbtowc", "nl_langinfo", "ptsname", "setkey", "strtok", "ttyname", "wctomb",
-];
+/// Functions of the C library that find more memory of the program's than they are handed, or come back to it later, without the two underscores
+/// that may stand before their names. Sorted.
+static REACHES: &[&str] =
+    &["fmemopen", "hsearch_r", "open_memstream", "setbuf", "setbuffer", "setvbuf", "tdelete", "tfind", "tsearch", "twalk", "twalk_r"];
 
 /// Which argument is the stream or directory. Sorted.
 #[rustfmt::skip]
@@ -305,7 +351,7 @@ mod tests {
 
     #[test]
     fn the_tables_are_sorted() {
-        assert!(KEEPS_STATE.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(REACHES.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(KEEPS.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(STREAMS.windows(2).all(|pair| pair[0].0 < pair[1].0));
         assert!(READS.windows(2).all(|pair| pair[0].0 < pair[1].0));
@@ -313,7 +359,7 @@ mod tests {
 
     #[test]
     fn what_is_handed_survives_the_way_through_a_hook() {
-        for object in [Object::Memory, Object::Guarded, Object::Stream, Object::Text, Object::List, Object::Message, Object::State] {
+        for object in Object::ALL {
             for callee in [Callee::Known, Callee::Unknown, Callee::Pointer] {
                 for rw in [Rw::Read, Rw::Write, Rw::Update] {
                     let handing = Handing { bytes: 0xfedc_ba98, rw, object, callee, argument: 5, certain: rw == Rw::Read };
@@ -365,7 +411,8 @@ mod tests {
                 assert_eq!(handed(name, false), expected, "{name}");
             }
         }
-        assert_eq!(handed("strlcpy", true), Handed::Pointed);
+        assert_eq!((handed("strlcpy", true), handed("__twalk", true)), (Handed::Pointed, Handed::Anything));
+        assert_eq!((standard("scanf"), standard("vprintf"), standard("fputs")), (Some(Object::Input), Some(Object::Output), None));
         assert_eq!((stream("fputs"), stream("puts")), (Some(1), None));
         assert!(only_reads("nanosleep", 0) && !only_reads("nanosleep", 1) && !only_reads("frob", 0));
     }

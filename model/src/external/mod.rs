@@ -8,6 +8,7 @@
 mod conduct;
 pub mod format;
 pub mod handed;
+pub mod kept;
 
 pub use conduct::{
     Unseen, ends_the_process, is_of_libraries, is_quick, may_throw, raw_call_waits, sets_signal_handler, starts_no_thread, unseen,

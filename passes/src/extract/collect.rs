@@ -257,8 +257,8 @@ fn call<'m>(instruction: Instruction<'m>, privacy: &mut Privacy<'m>) -> Result<O
 fn touched(call: Instruction<'_>, external: &External) -> Vec<Range> {
     let Some(format) = external.format else { return external.ranges.to_vec() };
     let first = format.argument + 1;
-    let text = call.argument(format.argument).and_then(|text| text.initializer().filter(|_| text.is_constant_global()));
-    let told = text.map(|text| format::arguments(&text.raw_data(), format.rw, first)).unwrap_or_default();
+    let text = call.argument(format.argument).and_then(constant_text);
+    let told = text.map(|text| format::arguments(&text, format.rw, first)).unwrap_or_default();
     let of_format = told.into_iter().filter_map(|told| {
         let (rw, length) = told.memory?;
         Some(Range { argument: first.saturating_add(told.index), rw, length, atomic: false })
@@ -266,6 +266,11 @@ fn touched(call: Instruction<'_>, external: &External) -> Vec<Range> {
     let mut ranges: Vec<Range> = external.ranges.iter().copied().chain(of_format).collect();
     ranges.sort_by_key(|range| range.rw.writes());
     ranges
+}
+
+/// The bytes that this points to, where they never change.
+pub(crate) fn constant_text(text: Value<'_>) -> Option<Vec<u8>> {
+    text.initializer().filter(|_| text.is_constant_global()).map(|text| text.raw_data())
 }
 
 /// Whether an intrinsic of this name is an instruction for random numbers: it counts as assembly.

@@ -19,7 +19,7 @@ mod program;
 mod registers;
 mod vector;
 
-pub(crate) use collect::{Act, Body, CallPoint, Length, RangePoint, Target, Touch, WIDE, bodies, resolve};
+pub(crate) use collect::{Act, Body, CallPoint, Length, RangePoint, Target, Touch, WIDE, bodies, constant_text, resolve};
 pub(crate) use place::Places;
 pub(crate) use prepare::Calls;
 pub use program::extract;

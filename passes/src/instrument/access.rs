@@ -18,6 +18,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use model::abi;
+use model::external::handed::ENTRY_OF_LIST;
 use model::external::{self, Unseen};
 use model::ids::SiteKey;
 use model::pair::Rw;
@@ -34,9 +35,6 @@ const IN_NUMBERS: &str = "\t\n\u{b}\u{c}\r +-.0123456789ABCDEFINPTXYabcdefinptxy
 
 /// So many entries of a list are looked at: more is an error to the C library (`IOV_MAX`).
 const MOST_ENTRIES: u64 = 1024;
-
-/// Bytes of a `struct iovec`.
-const BYTES_OF_ENTRY: u64 = 16;
 
 /// What needs no hooks.
 pub(crate) struct Bare<'a, 'm> {
@@ -189,7 +187,7 @@ impl<'m> Context<'_, 'm> {
         let known = self.declared.u64(pointer.handing.to_abi());
         let what = pointer.count.filter(|count| count.ty().integer_bits().is_some()).map_or(known, |count| {
             let count = self.builder.smaller(self.builder.resize(count, module.integer(64)), self.declared.u64(MOST_ENTRIES));
-            self.builder.add(known, self.builder.multiply(count, self.declared.u64(BYTES_OF_ENTRY)))
+            self.builder.add(known, self.builder.multiply(count, self.declared.u64(ENTRY_OF_LIST.into())))
         });
         self.builder.call(self.declared.hook(&abi::GATE_HANDED), &[pointer.address, what, callee, self.declared.u64(site.0)]);
     }

@@ -6,12 +6,14 @@
 
 use std::collections::BTreeSet;
 
-use model::external::handed::{Callee, Handed, Handing, Object, handed, keeps_state, list, only_reads, stream};
+use model::external::Format;
+use model::external::handed::{Callee, Handed, Handing, Object, handed, list, only_reads, standard, stream, variable};
+use model::external::kept::kept;
 use model::pair::Rw;
 
 use super::signature::{Said, said};
-use crate::extract::{CallPoint, Target};
-use crate::llvm::{Module, Value, ValueKind, demangle};
+use crate::extract::{CallPoint, Target, constant_text};
+use crate::llvm::{Instruction, Module, Value, ValueKind, demangle};
 
 /// A pointer that a call hands on.
 pub(super) struct Pointer<'m> {
@@ -19,21 +21,27 @@ pub(super) struct Pointer<'m> {
     pub(super) handing: Handing,
     /// How many entries it has, if it is a list.
     pub(super) count: Option<Value<'m>>,
-    /// The callee's name, when nothing else is known of it, or its address.
+    /// The callee's name, when nothing else is known of it, or its address; or the format that tells of the memory.
     pub(super) callee: Option<Named<'m>>,
 }
 
-/// Who is called.
+/// Who is called, or which format there is.
 #[derive(Clone)]
 pub(super) enum Named<'m> {
     Name(String),
     At(Value<'m>),
 }
 
-impl Pointer<'_> {
+impl<'m> Pointer<'m> {
+    /// One of which all is known, or will be when the call is made.
+    fn told(address: Value<'m>, object: Object, argument: u8, rw: Rw, format: Value<'m>) -> Self {
+        let handing = Handing { bytes: 0, rw, object, callee: Callee::Known, argument, certain: true };
+        Self { address, handing, count: None, callee: Some(Named::At(format)) }
+    }
+
     /// Whether its object is guarded by the library itself.
     pub(super) fn is_guarded(&self) -> bool {
-        self.handing.object == Object::Guarded
+        matches!(self.handing.object, Object::Guarded | Object::Input | Object::Output)
     }
 }
 
@@ -54,57 +62,103 @@ pub(super) fn pointers<'m>(call: &CallPoint<'m>, own: &BTreeSet<String>, module:
     if how == Handed::Nothing {
         return Vec::new();
     }
-    let by = match callee {
-        None => Callee::Known,
-        Some(Named::Name(_)) => Callee::Unknown,
-        Some(Named::At(_)) => Callee::Pointer,
+    let known = Known::new(&name, how, call);
+    let is_handed = |(index, address): &(usize, Value<'m>)| {
+        let is_in_table = call.external.is_some_and(|external| external.ranges.iter().any(|range| usize::from(range.argument) == *index));
+        !is_in_table && address.ty().is_plain_pointer() && !address.underlying_objects().into_iter().all(is_constant)
     };
-    let instruction = call.instruction;
-    let arguments = instruction.arguments();
-    // What a format tells of is in the table's ranges, and what it does not tell of is not looked at.
-    let fixed = call.external.and_then(|external| external.format).map_or(arguments.len(), |format| usize::from(format.argument) + 1);
-    let results = (0..).take_while(|index| (*index as usize) < arguments.len() && instruction.is_result(*index)).count();
-    let said: Option<Vec<Said>> =
-        demangle(&name).filter(|_| how == Handed::Pointed).and_then(|readable| said(&name, &readable, arguments.len() - results));
-    let mut pointers: Vec<Pointer<'m>> = Vec::new();
-    for (index, address) in arguments.into_iter().enumerate().take(fixed) {
-        let is_in_table = call.external.is_some_and(|external| external.ranges.iter().any(|range| usize::from(range.argument) == index));
-        if is_in_table || !address.ty().is_plain_pointer() || address.underlying_objects().into_iter().all(is_constant) {
-            continue;
-        }
-        let number = u32::try_from(index).unwrap_or(u32::MAX);
-        let said = said.as_ref().and_then(|said| said.get(index.checked_sub(results)?).copied());
-        let is_guarded = stream(&name).is_some_and(|stream| usize::from(stream) == index);
-        let Some(object) = said.map_or(Some(Object::Memory), |said| said.object) else { continue };
-        let reads = instruction.only_reads(number) || only_reads(&name, index) || said.is_some_and(|said| said.only_reads);
-        let argument = u8::try_from(index).unwrap_or(u8::MAX);
-        let handing = match list(&name).filter(|(list, ..)| *list == argument) {
-            Some((_, object, rw)) => Handing { bytes: 0, rw, object, callee: by, argument, certain: true },
-            None => {
-                let (bytes, is_whole) = bytes(address, instruction.dereferenceable(number), module);
-                Handing {
-                    bytes,
-                    rw: if reads { Rw::Read } else { Rw::Update },
-                    object: if is_guarded { Object::Guarded } else { object },
-                    callee: by,
-                    argument,
-                    certain: is_whole && by == Callee::Known,
-                }
-            }
-        };
-        let count = u8::try_from(index + 1).ok().filter(|_| handing.object == Object::List).and_then(|next| instruction.argument(next));
-        pointers.push(Pointer { address, handing, count, callee: callee.clone() });
-    }
-    if keeps_state(&name) && how == Handed::Pointed {
-        let handing =
-            Handing { bytes: 0, rw: Rw::Update, object: Object::State, callee: Callee::Unknown, argument: u8::MAX, certain: false };
-        let callee = Some(Named::Name(name));
-        pointers.push(Pointer { address: module.zero(module.pointer()), handing, count: None, callee });
-    }
+    let handed = call.instruction.arguments().into_iter().enumerate().filter(is_handed);
+    let mut pointers: Vec<Pointer<'m>> =
+        handed.filter_map(|(index, address)| known.pointer(index, address, callee.as_ref(), module)).collect();
     // The object of a member function is the first argument, and the last to be announced.
     pointers.reverse();
+    pointers.extend(known.beside(module));
     pointers.sort_by_key(|pointer| (pointer.is_guarded(), pointer.handing.rw.writes()));
     pointers
+}
+
+/// What a callee's name says of the arguments of a call.
+struct Known<'n, 'm> {
+    name: &'n str,
+    call: Instruction<'m>,
+    /// How many arguments are places for the result.
+    results: usize,
+    said: Option<Vec<Said>>,
+    stream: Option<u8>,
+    list: Option<(u8, Object, Rw)>,
+    variable: Option<(u8, Rw)>,
+    format: Option<Format>,
+    /// Whether the table's ranges hold what the format tells.
+    is_constant: bool,
+}
+
+impl<'n, 'm> Known<'n, 'm> {
+    fn new(name: &'n str, how: Handed, call: &CallPoint<'m>) -> Self {
+        let instruction = call.instruction;
+        let count = instruction.arguments().len();
+        let results = (0..).take_while(|index| (*index as usize) < count && instruction.is_result(*index)).count();
+        let readable = demangle(name).filter(|_| how == Handed::Pointed);
+        let format = call.external.and_then(|external| external.format);
+        let text = format.and_then(|format| instruction.argument(format.argument));
+        Self {
+            name,
+            call: instruction,
+            results,
+            said: readable.and_then(|readable| said(name, &readable, count - results)),
+            stream: stream(name),
+            list: list(name),
+            variable: variable(name),
+            format,
+            is_constant: text.and_then(constant_text).is_some(),
+        }
+    }
+
+    /// What is handed by this argument, if that is any memory of which the table does not tell.
+    fn pointer(&self, index: usize, address: Value<'m>, callee: Option<&Named<'m>>, module: Module<'m>) -> Option<Pointer<'m>> {
+        let argument = u8::try_from(index).ok()?;
+        if let Some(format) = self.format.filter(|format| argument > format.argument) {
+            let text = self.call.argument(format.argument).filter(|_| !self.is_constant)?;
+            let behind = argument - format.argument - 1;
+            return Some(Pointer::told(address, Object::Formatted, behind, format.rw, text));
+        }
+        if let Some((_, rw)) = self.variable.filter(|(list, _)| *list == argument) {
+            let format = argument.checked_sub(1).and_then(|before| self.call.argument(before))?;
+            return Some(Pointer::told(address, Object::Arguments, argument, rw, format));
+        }
+        let callee = callee.cloned();
+        let by = match callee {
+            None => Callee::Known,
+            Some(Named::Name(_)) => Callee::Unknown,
+            Some(Named::At(_)) => Callee::Pointer,
+        };
+        if let Some((_, object, rw)) = self.list.filter(|(list, ..)| *list == argument) {
+            let count = argument.checked_add(1).filter(|_| object == Object::List).and_then(|next| self.call.argument(next));
+            return Some(Pointer {
+                address,
+                handing: Handing { bytes: 0, rw, object, callee: by, argument, certain: true },
+                count,
+                callee,
+            });
+        }
+        let said = self.said.as_ref().and_then(|said| said.get(index.checked_sub(self.results)?).copied());
+        let object = if self.stream == Some(argument) { Object::Guarded } else { said.map_or(Some(Object::Memory), |said| said.object)? };
+        let reads = self.call.only_reads(argument.into()) || only_reads(self.name, index) || said.is_some_and(|said| said.only_reads);
+        let rw = if reads { Rw::Read } else { Rw::Update };
+        let (bytes, is_whole) = bytes(address, self.call.dereferenceable(argument.into()), module);
+        let certain = is_whole && by == Callee::Known;
+        Some(Pointer { address, handing: Handing { bytes, rw, object, callee: by, argument, certain }, count: None, callee })
+    }
+
+    /// What the callee finds without being handed it: a standard stream, and what it keeps.
+    fn beside(&self, module: Module<'m>) -> impl Iterator<Item = Pointer<'m>> {
+        let nowhere = module.zero(module.pointer());
+        let stream = standard(self.name).map(|object| Pointer::told(nowhere, object, u8::MAX, Rw::Update, nowhere));
+        let kept = kept(self.name).map(|(kept, rw)| {
+            let handing = Handing { bytes: 0, rw, object: Object::Kept, callee: Callee::Unknown, argument: kept as u8, certain: false };
+            Pointer { address: nowhere, handing, count: None, callee: Some(Named::Name(self.name.to_owned())) }
+        });
+        stream.into_iter().chain(kept)
+    }
 }
 
 /// What the front end says, or else all of the variable from there on; and whether that is an object of its own.

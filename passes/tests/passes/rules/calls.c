@@ -33,6 +33,7 @@ int all(int (*through)(int)) {
 // GATE:         call void @__atomfix_gate_call(i64 {{-?[0-9]+}}, i32 2)
 // GATE-NEXT:    call void @external()
 // GATE-NEXT:    call void @__atomfix_gate_call(i64 {{-?[0-9]+}}, i32 1)
+// GATE-NEXT:    call void @__atomfix_gate_handed(ptr null, i64 {{-?[0-9]+}}, ptr @__atomfix_name_of_rand,
 // GATE-NEXT:    call i32 @rand()
 // GATE:         call void @__atomfix_gate_call(i64 {{-?[0-9]+}}, i32 0)
 // GATE-NEXT:    call i32 @sched_yield()

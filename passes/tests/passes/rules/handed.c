@@ -1,6 +1,7 @@
 // What functions outside the program are handed is announced to the gate, but for constants and what the table tells of.
 // RUN: gate GATE
 // RUN: record RECORD
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,10 @@ void print(FILE *to, char *what) { fputs(what, to); }
 void named(void) { getenv(path); }
 void locks(void) { pthread_mutex_lock(&lock); pthread_attr_init(&attributes); }
 void defined(void *p) { foreign(p); }
+void formatted(const char *format, char *what) { snprintf(path, 4, format, 1, what); }
+void arguments(const char *format, va_list list) { vsnprintf(path, 4, format, list); }
+int random_number(void) { return rand(); }
+int input(void) { return getchar(); }
 // Bits 0 to 31 are the bytes from there on, 32 to 35 what is done (0 reads, 2 updates), 36 to 39 what the object is, 40 to 43 by whom, 44 to 51 which
 // argument it is, and bit 52 that all of this is known.
 // GATE-LABEL:   define {{.*}} @status(
@@ -36,8 +41,9 @@ void defined(void *p) { foreign(p); }
 // GATE-NEXT:    call void @__atomfix_gate_handed(ptr %{{.*}}, i64 17669495455744, ptr null, i64 {{.*}})
 // GATE-NEXT:    call i32 @fputs(
 // GATE-LABEL:   define {{.*}} @named(
-// GATE:         call void @__atomfix_gate_handed(ptr @path, i64 4503599627370512, ptr null, i64 {{.*}})
-// GATE-NEXT:    call ptr @getenv(
+// GATE-DAG:     call void @__atomfix_gate_handed(ptr @path, i64 4503599627370512, ptr null, i64 {{.*}})
+// GATE-DAG:     call void @__atomfix_gate_handed(ptr null, i64 1511828488192, ptr @__atomfix_name_of_getenv, i64 {{.*}})
+// GATE:         call ptr @getenv(
 // GATE-LABEL:   define {{.*}} @locks(
 // GATE-NOT:     gate_handed(ptr @lock
 // GATE:         call i32 @pthread_mutex_lock(
@@ -46,4 +52,16 @@ void defined(void *p) { foreign(p); }
 // GATE-LABEL:   define {{.*}} @defined(
 // GATE-NOT:     gate_handed
 // GATE:         call void @foreign(
+// GATE-LABEL:   define {{.*}} @formatted(
+// GATE:         call void @__atomfix_gate_handed(ptr %1, i64 4521672849752064, ptr %0, i64 {{.*}})
+// GATE:         call i32 (ptr, i64, ptr, ...) @snprintf({{.*}}@path
+// GATE-LABEL:   define {{.*}} @arguments(
+// GATE:         call void @__atomfix_gate_handed(ptr %1, i64 4556925941317632, ptr %0, i64 {{.*}})
+// GATE:         call i32 @vsnprintf(
+// GATE-LABEL:   define {{.*}} @random_number(
+// GATE:         call void @__atomfix_gate_handed(ptr null, i64 19112604467200, ptr @__atomfix_name_of_rand, i64 {{.*}})
+// GATE-NEXT:    call i32 @rand(
+// GATE-LABEL:   define {{.*}} @input(
+// GATE:         call void @__atomfix_gate_handed(ptr null, i64 8990234133921792, ptr null, i64 {{.*}})
+// GATE-NEXT:    call i32 @getchar(
 // RECORD-NOT:   gate_handed

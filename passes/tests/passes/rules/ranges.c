@@ -56,8 +56,9 @@ int local(int i) { struct big copy = from; return copy.bytes[i]; }
 // GATE:         call void @__atomfix_gate_range(ptr @text, i64 %{{.*}}, i32 1,
 // GATE-NEXT:    {{.*}}call i32 (ptr, i64, ptr, ...) @snprintf({{.*}}@text, {{.*}}32, 
 // GATE-LABEL:   define {{.*}} @say(
-// GATE:         call void @__atomfix_gate_range(ptr %{{.*}}, i64 %{{.*}}, i32 0,
-// GATE-NEXT:    {{.*}}call i32 (ptr, ...) @printf(
+// GATE:         [[S:%.*]] = call ptr @__atomfix_gate_read(ptr %{{.*}}, i64 %{{.*}}, i32 0,
+// GATE-NEXT:    call void @__atomfix_gate_handed(ptr null, i64 8990302853398528, ptr null, i64 {{.*}})
+// GATE-NEXT:    {{.*}}call i32 (ptr, ...) @printf({{.*}}[[S]])
 
 // EXTRACT:      function copy
 // EXTRACT:      n1 call llvm.memcpy [read from] [write to] -> n2

@@ -150,7 +150,11 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
                 return result;
             }
         }
-        libc::SYS_close => engine.timers.borrow_mut().close(descriptor(arguments[0])),
+        libc::SYS_close => {
+            engine.timers.borrow_mut().close(descriptor(arguments[0]));
+            engine.streams.replaced(descriptor(arguments[0]));
+        }
+        libc::SYS_dup2 | libc::SYS_dup3 => engine.streams.replaced(descriptor(arguments[1])),
         _ => {}
     }
     let site = engine.take_site().or_else(|| engine.with_current(|fiber| fiber.last_site.get()));

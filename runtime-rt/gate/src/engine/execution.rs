@@ -74,6 +74,7 @@ fn begin(engine: &Engine) {
     engine.lifetimes.begin();
     engine.rounds.begin();
     engine.pieces.begin();
+    engine.streams.begin();
     engine.refuges.borrow_mut().begin();
     engine.hangs.set(false);
     if let Some(races) = engine.races.borrow_mut().as_mut() {

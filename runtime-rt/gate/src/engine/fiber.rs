@@ -17,16 +17,17 @@ use super::circle::Circle;
 use super::control;
 use super::failure::Failed;
 use super::habits::Habits;
-use super::handed::Outsiders;
 use super::kept::Kept;
 use super::lenders::{EXTRA, Lender};
 use super::lifetime::Lifetimes;
 use super::output::Printed;
+use super::outsiders::Outsiders;
 use super::pieces::Pieces;
 use super::recorder::Recorder;
 use super::restore::Restorer;
 use super::rounds::Rounds;
 use super::signals::{Fault, Refuges};
+use super::streams::Streams;
 use super::thread_names::Name;
 use super::timers::Timers;
 use crate::gate::model::Model;
@@ -266,6 +267,8 @@ pub(crate) struct Engine {
     pub(crate) printed: Printed,
     /// What is known of functions outside the program.
     pub(crate) outsiders: Outsiders,
+    /// The streams that all threads may use.
+    pub(crate) streams: Streams,
     /// Assembly that was named in the result.
     assembly: RefCell<BTreeSet<SiteKey>>,
     /// Whether all threads together go round.
@@ -339,6 +342,7 @@ impl Engine {
             lifetimes: Lifetimes::default(),
             printed: Printed::default(),
             outsiders: Outsiders::default(),
+            streams: Streams::default(),
             assembly: RefCell::default(),
             rounds: Rounds::default(),
             overwritten: Cell::default(),
@@ -378,6 +382,7 @@ impl Engine {
         let state = is_free(&self.model)
             && is_free(&self.shadow)
             && self.outsiders.is_at_rest()
+            && self.streams.is_at_rest()
             && is_free(&self.recorder)
             && is_free(&self.races)
             && is_free(&self.found_races)

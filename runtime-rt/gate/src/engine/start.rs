@@ -162,6 +162,7 @@ extern "C" fn on_own_stack() -> ! {
     let here = 0_u8;
     engine.own_stack.set((&raw const here).expose_provenance());
     crate::interpose::look_up_all();
+    engine.streams.look();
     signals::install(engine.active_address() + FLAG_BYTES);
     vdso::redirect();
     clock::take();

@@ -208,7 +208,7 @@ extern "C" fn gate_handed(address: u64, what: u64, callee: u64, site: u64, frame
         is_shared |=
             engine.with_current(|fiber| point(engine, fiber, range, party, place, frame, || engine.request_access(fiber, range, party)));
     });
-    if is_shared {
+    if is_shared || handed::is_for_all(handing) && !engine.model.borrow().is_alone() {
         handed::name(engine, handing, callee, site);
     }
 }

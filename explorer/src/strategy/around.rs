@@ -11,7 +11,7 @@ use super::dpor::Asked;
 use super::replay::Divergence;
 use super::sketch::Class;
 use super::subtree::Subtree;
-use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
+use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy, Supply};
 
 /// What is changed. Whatever is not is asked of the inner strategy.
 pub trait Change {
@@ -104,6 +104,10 @@ impl<'a, S: DerefMut<Target = dyn Strategy + 'a>, C: Change> Strategy for Around
 
     fn released(&mut self, thread: ThreadId, lock: u64, left: Option<Mode>) {
         self.inner.released(thread, lock, left);
+    }
+
+    fn supplied(&mut self, thread: ThreadId, supply: Supply) {
+        self.inner.supplied(thread, supply);
     }
 
     fn overwrote(&mut self, before: u64) {

@@ -12,7 +12,7 @@ use model::report::{Coverage, Estimate};
 
 use super::depth_first::{DepthFirst, Extent};
 use super::replay::Divergence;
-use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
+use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy, Supply};
 
 /// Up to which number of preemptions (or delays) schedules are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +111,10 @@ impl Strategy for Iterative {
     #[inline]
     fn executed(&mut self, step: &Step) {
         self.pass.executed(step);
+    }
+
+    fn supplied(&mut self, thread: ThreadId, supply: Supply) {
+        self.pass.supplied(thread, supply);
     }
 
     fn overwrote(&mut self, before: u64) {

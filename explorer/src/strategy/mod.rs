@@ -8,7 +8,7 @@
 //!     loop {
 //!         while an enabled thread exists: choose(point) -> Run(thread), Abandon or Diverged
 //!             the engine performs the thread's pending event, asking pick(..) where the event itself has a choice
-//!             executed(step), then overwrote(..) if it writes, and released(..) for each injected lock that the step gave up on its way
+//!             executed(step), then overwrote(..) if it writes, supplied(..) if it is a system call, and released(..) for each injected lock that the step gave up on its way
 //!     }
 //!     end(ending)
 //! }
@@ -114,6 +114,15 @@ impl Pick<'_> {
             Self::Value { options } => *options,
         }
     }
+}
+
+/// Of something that system calls take, or that they need room for. It has a number within an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supply {
+    /// The call has left nothing of it.
+    Emptied(u32),
+    /// Nothing of it is there, and the thread is about to wait for it, perhaps among others.
+    Lacked(u32),
 }
 
 /// A step that was performed.
@@ -235,6 +244,10 @@ pub trait Strategy {
     /// The step that was just performed is a write of at most 8 bytes to memory that held this, in its low bytes. Comes after `executed`;
     /// an engine that does not know need not say so.
     fn overwrote(&mut self, _before: u64) {}
+
+    /// What the thread's system call, in the step that was just performed, has done to what others wait for; or what it is about to wait for, as
+    /// that is not there now. Comes after `executed`; numbers stand for the same only within an execution.
+    fn supplied(&mut self, _thread: ThreadId, _supply: Supply) {}
 
     /// The execution is over.
     fn end(&mut self, ending: &Ending<'_>);

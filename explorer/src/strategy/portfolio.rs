@@ -27,7 +27,7 @@ use super::random::RandomWalk;
 use super::replay::Divergence;
 use super::selective::Selective;
 use super::weighted::Weighted;
-use super::{Choice, Counts, Ending, Outcome, Pick, Point, Step, Strategy};
+use super::{Choice, Counts, Ending, Outcome, Pick, Point, Step, Strategy, Supply};
 
 /// How many executions the search by pairs has before any member but sampling, which has as many.
 const OPENING: u64 = 500;
@@ -204,6 +204,10 @@ impl Strategy for Portfolio {
     #[inline]
     fn executed(&mut self, step: &Step) {
         self.members[self.current].strategy.executed(step);
+    }
+
+    fn supplied(&mut self, thread: ThreadId, supply: Supply) {
+        self.members[self.current].strategy.supplied(thread, supply);
     }
 
     fn overwrote(&mut self, before: u64) {

@@ -75,6 +75,8 @@ struct Taken {
     released: Vec<u64>,
     /// What was in the memory that it wrote to, if we were told.
     overwritten: Option<u64>,
+    /// What it left nothing of for others.
+    emptied: Option<u32>,
     /// It as a planned step, once it was planned.
     planned: OnceCell<Rc<PlannedStep>>,
 }
@@ -139,6 +141,24 @@ impl History {
     /// What was in the memory that a step wrote to, if we were told.
     pub(super) fn overwritten(&self, at: usize) -> Option<u64> {
         self.steps[at].overwritten
+    }
+
+    /// Says what the last step left nothing of.
+    pub(super) fn set_emptied(&mut self, what: u32) {
+        if let Some(step) = self.steps.last_mut() {
+            step.emptied = Some(what);
+        }
+    }
+
+    /// The last step of another thread that left nothing of what a thread is about to wait for, unless something orders the two. Calls that did so
+    /// before come before it.
+    pub(super) fn emptied_by(&mut self, thread: ThreadId, event: &Event, what: u32) -> Option<usize> {
+        let at = self.steps.iter().rposition(|step| step.emptied == Some(what) && step.thread != thread)?;
+        self.make_room(thread);
+        let start = self.begin_clock(thread, event);
+        let is_after = self.is_after(start, at);
+        self.clocks.truncate(start);
+        (!is_after).then_some(at)
     }
 
     /// Where a step is kept as a planned one. What it is, and what was picked in it, stays as it is from then on.
@@ -217,6 +237,7 @@ impl History {
             woken,
             released,
             overwritten: None,
+            emptied: None,
             planned: OnceCell::new(),
         });
     }

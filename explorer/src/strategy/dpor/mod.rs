@@ -6,7 +6,7 @@
 //! sleeping thread or a planned beginning covers it. It is planned as a *wakeup sequence* at the point of the first step.
 //!
 //! In reading order: the steps of the current execution, with who comes before whom and who races (`history`), where steps meet (`keys`), what was
-//! done there (`objects`), who holds which locks at any point (`holds`), what a step does in the other order (`reversal`), the planned beginnings (`wakeup`), the search (`search`), and
+//! done there (`objects`), who holds which locks at any point (`holds`), what a step does in the other order (`reversal`), which system calls came too late (`late`), the planned beginnings (`wakeup`), the search (`search`), and
 //! a search within a bound that shares the steps with it alone (`bounded`). What several searches do together: planned beginnings that are handed on
 //! (`forest`), and where a search was divided, which takes in what its parts ask for (`trunk`).
 //!
@@ -20,6 +20,7 @@ mod forest;
 mod history;
 mod holds;
 mod keys;
+mod late;
 mod objects;
 mod reversal;
 mod search;

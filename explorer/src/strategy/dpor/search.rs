@@ -10,6 +10,7 @@ use model::report::{Coverage, Estimate};
 
 use super::history::{History, Race, Remedy, Second};
 use super::holds::wanted;
+use super::late::{came_late, stopped};
 use super::reversal::{Reversed, reversed};
 use super::trunk::{Asked, TOLD};
 use super::wakeup::{Insertion, Next, Plan, Plans, Seen, is_weak_initial};
@@ -18,7 +19,7 @@ use crate::dependence::{Footprint, dependent};
 use crate::strategy::path::{Follow, Level, Path, Turn};
 use crate::strategy::replay::{Divergence, What};
 use crate::strategy::subtree::{Repeat, Subtree};
-use crate::strategy::{Choice, Counts, Ending, Outcome, Pick, Point, Step, Strategy};
+use crate::strategy::{Choice, Counts, Ending, Outcome, Pick, Point, Step, Strategy, Supply};
 use crate::threads::ThreadSet;
 
 /// Optimal dynamic partial order reduction.
@@ -47,6 +48,8 @@ pub struct Dpor {
     asked: Vec<Asked>,
     /// Whether what it does not come to is left to others.
     leaves: bool,
+    /// Who has come, in the last step, to a system call that has to wait, and for what.
+    lacking: Vec<(ThreadId, u32)>,
     /// The level at which the current execution has begun to end the process: its thread alone goes on, with what `exit` runs.
     exit: Option<usize>,
     /// Whether the engine left out what orders steps: then nothing is claimed.
@@ -370,6 +373,7 @@ impl Strategy for Dpor {
 
     fn begin(&mut self) -> bool {
         self.races.clear();
+        self.lacking.clear();
         self.exit = self.exit.filter(|&at| at < self.repeats());
         self.path.begin()
     }
@@ -386,6 +390,10 @@ impl Strategy for Dpor {
     #[inline]
     fn choose(&mut self, point: &Point<'_>) -> Choice {
         self.note_woken(point.pending);
+        if let Some(last) = self.history.last_if_new(self.path.at()) {
+            stopped(&self.history, last, &self.path.level(last).node.enabled, point, &mut self.races);
+        }
+        came_late(&mut self.history, &mut self.lacking, point, &mut self.races);
         match self.path.follow(point) {
             Follow::On(_) => self.go(point),
             Follow::Beyond => self.extend(point),
@@ -404,6 +412,15 @@ impl Strategy for Dpor {
     fn overwrote(&mut self, before: u64) {
         if self.history.len() == self.path.at() {
             self.history.set_overwritten(before);
+        }
+    }
+
+    fn supplied(&mut self, thread: ThreadId, supply: Supply) {
+        if self.history.len() == self.path.at() {
+            match supply {
+                Supply::Emptied(what) => self.history.set_emptied(what),
+                Supply::Lacked(what) => self.lacking.push((thread, what)),
+            }
         }
     }
 

@@ -227,6 +227,12 @@ pub enum Note {
     Alarms = 23,
     /// Several threads draw random numbers from one generator.
     Draws = 24,
+    /// Memory is seen at one address and changed at another, or by calls for the file that it is.
+    MemoryTwice = 25,
+    /// What the kernel keeps of each thread is that of another one.
+    OfOthers = 26,
+    /// The kernel works for the program beside its threads.
+    Helpers = 27,
 }
 
 /// All notes, with what they say to people.
@@ -258,6 +264,18 @@ pub const NOTES: &[(Note, &str)] = &[
     (
         Note::Alarms,
         "the program sets timers that send signals: an alarm goes off when nobody can go on, others never do, so more may happen",
+    ),
+    (
+        Note::MemoryTwice,
+        "the program has one memory at two addresses, or reads and writes by calls a file that is mapped: orders of those are not explored, so more may happen",
+    ),
+    (
+        Note::OfOthers,
+        "threads are told, or changed, what the kernel keeps for each of them (where it is to run, priority, rights): all have the same here, so more may happen",
+    ),
+    (
+        Note::Helpers,
+        "the kernel works for the program beside its threads (`io_uring`, `aio`): when that is done is not explored, so more may happen",
     ),
     (Note::SignalDescriptors, "the program reads signals from a descriptor: those of its own threads do not come there"),
     (Note::QueuedSignals, "the program queues signals: of several of one kind one comes, and without its value"),
@@ -296,6 +314,9 @@ pub const OUT_OF_SIGHT: &[Note] = &[
     Note::SuddenEnd,
     Note::SignalsForSeveral,
     Note::Alarms,
+    Note::MemoryTwice,
+    Note::OfOthers,
+    Note::Helpers,
 ];
 
 impl Note {

@@ -17,7 +17,7 @@ use crate::sys::call::{process, word};
 pub(crate) fn answer(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> Option<isize> {
     let [first, second, third, ..] = *arguments;
     match number {
-        libc::SYS_clock_gettime => Some(match clocks::read(engine, super::calls::descriptor(first)) {
+        libc::SYS_clock_gettime => Some(match clocks::read(engine, super::shapes::descriptor(first)) {
             Some(time) => {
                 store(second, parts(time));
                 0
@@ -54,7 +54,7 @@ pub(crate) fn answer(engine: &Engine, number: libc::c_long, arguments: &[usize; 
             Some(0)
         }
         libc::SYS_getrusage => {
-            let worked = match super::calls::descriptor(first) {
+            let worked = match super::shapes::descriptor(first) {
                 libc::RUSAGE_SELF => clocks::worked_by_all(engine),
                 libc::RUSAGE_THREAD => clocks::worked_by_caller(engine),
                 _ => Nanoseconds(0),

@@ -3,7 +3,8 @@
 //! Each is a scheduling point; one that would have to wait is not enabled until it need not. It is then made in a way that
 //! cannot wait. All such calls count as in conflict with each other: the kernel tells nobody which of them commute.
 //!
-//! Not handled: time limits set on sockets; System V and POSIX queues that are full or empty, which block for real.
+//! Not handled: operations on System V semaphores of which some may wait and others must not, which all wait; that another process lets go of a
+//! lock of a file.
 
 use model::cause::Cause;
 use model::event::Range;
@@ -12,49 +13,17 @@ use model::ids::{SiteKey, ThreadId};
 use super::dispatch::own_signal;
 use super::fiber::{Engine, running};
 use super::outside::{Origin, source};
-use super::{answers, clocks, control, endings, interrupts, lifetime, output, seen, timers};
+use super::shapes::{Late, Limit, Pieces, Shape, descriptor, late_socket, later, shape, span_at};
+use super::{answers, clocks, control, endings, interrupts, lifetime, memory_twice, output, seen, thread_names, timers};
 use crate::gate::ask::{Ask, Nanoseconds, Request, Until};
 use crate::gate::readiness::{Fed, Readiness};
 use crate::interpose::futex;
 use crate::sys::call::{Errno, process, system_call, word};
+use crate::sys::ipc::{self, Kind};
 use crate::sys::poll::{self, Waiting, is_nonblocking, set_waiting};
 use crate::sys::trap::Saved;
 
 use explorer::target::page::Note;
-
-/// What a call waits for.
-enum Shape {
-    /// That a descriptor is ready. What is given is made in one go, or as far as it gets.
-    Transfer { descriptor: i32, events: i16, pieces: Pieces, flags: usize },
-    /// One of several descriptors, for so long.
-    Several { ready: Readiness, limit: Limit },
-    /// A child process.
-    Child { kind: u32, id: usize, options: usize },
-    /// Another thread's doing, told by an error: with other arguments, the call fails with it where it would wait.
-    Retry { arguments: [usize; 6], error: i32 },
-    /// A connection.
-    Connect { descriptor: i32 },
-    /// Nothing.
-    Nothing,
-}
-
-/// Whether a call is over when only a part was transferred.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pieces {
-    /// It goes on until all is.
-    All,
-    /// It is.
-    Any,
-}
-
-/// The time limit of a call, and in which argument it stands, so that the call can be made without waiting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Limit {
-    /// Milliseconds; negative: none.
-    Milliseconds(usize),
-    /// A pointer to seconds and a fraction of which so many make a second; null: none.
-    Pointer(usize, u64),
-}
 
 /// What the landing calls: makes the call that the fiber wanted.
 pub(crate) extern "C" fn on_fiber(saved: &mut Saved) {
@@ -82,6 +51,7 @@ impl Caller<'_> {
             (None, until) => until,
         };
         let ready = if self.asking(|| source(ready)) == Origin::Outside { ready.outside() } else { ready };
+        self.asking(|| self.engine.supplies.is_awaited(ready));
         self.engine.request(self.engine.current(), Request { ask: Ask::Call { ready, until, why: self.why }, site: self.site })
     }
 
@@ -89,6 +59,7 @@ impl Caller<'_> {
         self.engine.suspend();
         // SAFETY: the program's own call; where arguments differ from its own, they keep the kernel from waiting.
         let result = unsafe { system_call(number, arguments) };
+        memory_twice::look(self.engine, number, &arguments);
         self.engine.go_on(true);
         result
     }
@@ -100,6 +71,7 @@ impl Caller<'_> {
         // SAFETY: the program's own call.
         let result = unsafe { system_call(number, arguments) };
         set_waiting(descriptor, Waiting::Allowed);
+        memory_twice::look(self.engine, number, &arguments);
         self.engine.go_on(true);
         result
     }
@@ -132,6 +104,13 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
                 return Ok(0);
             }
         }
+        libc::SYS_prctl => {
+            if let Some(result) = thread_names::answer(engine, arguments[0], arguments[1]) {
+                return Ok(result.cast_unsigned());
+            }
+        }
+        libc::SYS_io_uring_setup | libc::SYS_io_setup | libc::SYS_userfaultfd => control::note(Note::Helpers),
+        libc::SYS_futex_waitv | 454..=456 => control::note(Note::OtherFutexes),
         libc::SYS_rt_sigpending => return Ok(interrupts::pending(engine, arguments[0])),
         libc::SYS_signalfd | libc::SYS_signalfd4 => control::note(Note::SignalDescriptors),
         libc::SYS_exit_group => endings::end_process_at_once(engine, descriptor(arguments[0]) & 0xff),
@@ -150,6 +129,7 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
                 return result;
             }
         }
+        libc::SYS_setsockopt if poll::is_time_limit(arguments[2]) => engine.timers.borrow_mut().limit_sockets(),
         libc::SYS_close => {
             engine.timers.borrow_mut().close(descriptor(arguments[0]));
             engine.streams.replaced(descriptor(arguments[0]));
@@ -177,24 +157,21 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
         lifetime::announce(engine, pages, site);
         return caller.kernel(number, arguments);
     }
-    match caller.asking(|| shape(number, &arguments)) {
-        Shape::Transfer { descriptor, events, pieces, flags } => transfer(&caller, number, arguments, (descriptor, events, pieces, flags)),
+    match caller.asking(|| shape(engine, number, &arguments)) {
+        Shape::Transfer { descriptor, events, pieces, flags, late } => {
+            transfer(&caller, number, arguments, (descriptor, events), (pieces, flags), late)
+        }
         Shape::Several { ready, limit } => several(&caller, number, arguments, ready, limit),
         Shape::Child { kind, id, options } => {
             let waits = options & word(libc::WNOHANG) == 0;
             caller.wait(if waits { Readiness::Outside(Fed::Child { kind, id }) } else { Readiness::Always }, Until::Forever);
             caller.kernel(number, arguments)
         }
-        Shape::Retry { arguments: other, error } => loop {
-            caller.wait(Readiness::Always, Until::Forever);
-            match caller.kernel(number, other) {
-                Err(Errno(found)) if found == error => {
-                    let known = engine.model.borrow().calls();
-                    caller.wait(Readiness::Calls { known }, Until::Forever);
-                }
-                result => return result.inspect(|&opened| settle(&caller, number, &arguments, opened)),
-            }
-        },
+        Shape::Retry { number: other, arguments: at_once, error, queue, late } => {
+            let opened = retry(&caller, (other, at_once), error, queue, late)?;
+            settle(&caller, number, opened);
+            Ok(opened)
+        }
         Shape::Connect { descriptor } => connect(&caller, number, arguments, descriptor),
         Shape::Nothing => {
             caller.wait(Readiness::Always, Until::Forever);
@@ -207,8 +184,8 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
 fn cause(number: libc::c_long) -> Cause {
     match number {
         libc::SYS_poll | libc::SYS_ppoll | libc::SYS_select | libc::SYS_pselect6 => Cause::Poll,
-        libc::SYS_epoll_wait | libc::SYS_epoll_pwait | libc::SYS_wait4 | libc::SYS_waitid => Cause::Poll,
-        libc::SYS_flock | libc::SYS_fcntl => Cause::Meet,
+        libc::SYS_epoll_wait | libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2 | libc::SYS_wait4 | libc::SYS_waitid => Cause::Poll,
+        libc::SYS_flock | libc::SYS_fcntl | libc::SYS_semop | libc::SYS_semtimedop => Cause::Meet,
         _ => Cause::Stream,
     }
 }
@@ -254,101 +231,79 @@ fn is_output(number: libc::c_long, arguments: &[usize; 6], caller: &Caller<'_>) 
     matches!(number, libc::SYS_write | libc::SYS_writev) && caller.asking(|| output::is_kept(descriptor(arguments[0])))
 }
 
-fn shape(number: libc::c_long, arguments: &[usize; 6]) -> Shape {
-    let [first, second, third, fourth, ..] = *arguments;
-    let transfer = |events, pieces, flags| Shape::Transfer { descriptor: descriptor(first), events, pieces, flags };
-    let several = |ready, limit| Shape::Several { ready, limit };
-    let set = |limit| several(Readiness::Sets { below: first, sets: [second, third, fourth] }, limit);
-    let list = |limit| several(Readiness::List { list: first, count: second }, limit);
-    let events = |limit| several(Readiness::Descriptor { descriptor: descriptor(first), events: libc::POLLIN }, limit);
-    let whole = if fourth & word(libc::MSG_WAITALL) == 0 { Pieces::Any } else { Pieces::All };
-    match number {
-        libc::SYS_read | libc::SYS_readv | libc::SYS_accept | libc::SYS_accept4 => transfer(libc::POLLIN, Pieces::Any, 0),
-        libc::SYS_recvfrom => transfer(libc::POLLIN, whole, fourth),
-        libc::SYS_recvmsg => transfer(libc::POLLIN, Pieces::Any, third),
-        libc::SYS_recvmmsg => transfer(libc::POLLIN, Pieces::Any, fourth),
-        libc::SYS_write => transfer(libc::POLLOUT, Pieces::All, 0),
-        libc::SYS_writev => transfer(libc::POLLOUT, Pieces::Any, 0),
-        libc::SYS_sendto => transfer(libc::POLLOUT, Pieces::All, fourth),
-        libc::SYS_sendmsg => transfer(libc::POLLOUT, Pieces::Any, third),
-        libc::SYS_sendmmsg => transfer(libc::POLLOUT, Pieces::Any, fourth),
-        libc::SYS_poll => list(Limit::Milliseconds(2)),
-        libc::SYS_ppoll => list(Limit::Pointer(2, 1_000_000_000)),
-        libc::SYS_select => set(Limit::Pointer(4, 1_000_000)),
-        libc::SYS_pselect6 => set(Limit::Pointer(4, 1_000_000_000)),
-        libc::SYS_epoll_wait | libc::SYS_epoll_pwait => events(Limit::Milliseconds(3)),
-        libc::SYS_wait4 => match descriptor(first) {
-            process @ 1.. => Shape::Child { kind: libc::P_PID, id: word(process), options: third },
-            _ => Shape::Child { kind: libc::P_ALL, id: 0, options: third },
-        },
-        libc::SYS_waitid => Shape::Child { kind: u32::try_from(first).unwrap_or(0), id: second, options: fourth },
-        libc::SYS_flock if second & word(libc::LOCK_NB) == 0 => retry(arguments, 1, word(libc::LOCK_NB), libc::EWOULDBLOCK),
-        libc::SYS_fcntl if descriptor(second) == libc::F_OFD_SETLKW => {
-            let mut other = *arguments;
-            other[1] = word(libc::F_OFD_SETLK);
-            Shape::Retry { arguments: other, error: libc::EAGAIN }
+/// Makes a call until it need not wait.
+fn retry(
+    caller: &Caller<'_>,
+    (number, arguments): (libc::c_long, [usize; 6]),
+    error: i32,
+    queue: Option<(Kind, usize)>,
+    late: Late,
+) -> Result<usize, Errno> {
+    caller.wait(Readiness::Always, Until::Forever);
+    loop {
+        match caller.kernel(number, arguments) {
+            Err(Errno(found)) if found == error => {}
+            result => return result,
         }
-        libc::SYS_open if is_pipe(word(libc::AT_FDCWD), first, second) => retry(arguments, 1, word(libc::O_NONBLOCK), libc::ENXIO),
-        libc::SYS_openat if is_pipe(first, second, third) => retry(arguments, 2, word(libc::O_NONBLOCK), libc::ENXIO),
-        libc::SYS_connect if !is_nonblocking(descriptor(first)) => Shape::Connect { descriptor: descriptor(first) },
-        _ => Shape::Nothing,
+        let known = caller.engine.model.borrow().calls();
+        let ready = match queue {
+            Some((kind, id)) => Readiness::Queue { kind, id, known, mark: caller.asking(|| ipc::mark(kind, id)) },
+            None => Readiness::Calls { known },
+        };
+        match caller.wait(ready, late.until) {
+            libc::ETIMEDOUT => {
+                control::note(Note::BoundedTimeouts);
+                return Err(Errno(late.error));
+            }
+            libc::EINTR => return Err(Errno(libc::EINTR)),
+            _ => {}
+        }
     }
-}
-
-fn retry(arguments: &[usize; 6], at: usize, flag: usize, error: i32) -> Shape {
-    let mut other = *arguments;
-    other[at] |= flag;
-    Shape::Retry { arguments: other, error }
-}
-
-/// Whether a path that is to be opened names a pipe, whose opening waits for its other end.
-fn is_pipe(folder: usize, path: usize, flags: usize) -> bool {
-    flags & word(libc::O_NONBLOCK | libc::O_PATH) == 0 && flags & word(libc::O_ACCMODE) != word(libc::O_RDWR) && poll::is_pipe(folder, path)
 }
 
 /// A pipe was opened without waiting: what was opened waits from now on. That its reading end is there before the writing one
 /// shows in nothing else.
-fn settle(caller: &Caller<'_>, number: libc::c_long, _: &[usize; 6], opened: usize) {
+fn settle(caller: &Caller<'_>, number: libc::c_long, opened: usize) {
     if matches!(number, libc::SYS_open | libc::SYS_openat) {
         caller.asking(|| set_waiting(descriptor(opened), Waiting::Allowed));
     }
-}
-
-/// A C `int` from a register.
-pub(super) fn descriptor(value: usize) -> i32 {
-    let [a, b, c, d, ..] = value.to_le_bytes();
-    i32::from_le_bytes([a, b, c, d])
-}
-
-fn span_at(address: usize, fractions: u64) -> Option<Nanoseconds> {
-    let time: *const [u64; 2] = core::ptr::with_exposed_provenance(address);
-    // SAFETY: the program passes a valid time, or null.
-    let [seconds, fraction] = *unsafe { time.as_ref() }?;
-    Some(Nanoseconds(seconds.saturating_mul(1_000_000_000).saturating_add(fraction.saturating_mul(1_000_000_000 / fractions))))
 }
 
 fn transfer(
     caller: &Caller<'_>,
     number: libc::c_long,
     mut arguments: [usize; 6],
-    (descriptor, events, pieces, flags): (i32, i16, Pieces, usize),
+    (descriptor, events): (i32, i16),
+    (pieces, flags): (Pieces, usize),
+    late: Late,
 ) -> Result<usize, Errno> {
     let returns_at_once = flags & word(libc::MSG_DONTWAIT) != 0 || caller.asking(|| is_nonblocking(descriptor));
     if returns_at_once {
         caller.wait(Readiness::Always, Until::Forever);
-        return caller.kernel(number, arguments);
+        let result = caller.kernel(number, arguments);
+        caller.asking(|| caller.engine.supplies.was_used(descriptor, events));
+        return result;
     }
     let mut done = 0;
     loop {
-        if caller.wait(Readiness::Descriptor { descriptor, events }, Until::Forever) == libc::EINTR {
+        let waited = caller.wait(Readiness::Descriptor { descriptor, events }, late.until);
+        if waited == libc::EINTR {
             return if done == 0 { Err(Errno(libc::EINTR)) } else { Ok(done) };
         }
         match caller.at_once(descriptor, number, arguments) {
+            Err(Errno(libc::EAGAIN)) if waited == libc::ETIMEDOUT && late.has_come(caller.engine) => {
+                control::note(Note::BoundedTimeouts);
+                return if done == 0 { Err(Errno(late.error)) } else { Ok(done) };
+            }
             Err(Errno(libc::EAGAIN)) => {}
             Err(error) if done == 0 => return Err(error),
-            Ok(0) | Err(_) => return Ok(done),
+            Ok(0) | Err(_) => {
+                caller.asking(|| caller.engine.supplies.was_used(descriptor, events));
+                return Ok(done);
+            }
             Ok(more) => {
                 done += more;
+                caller.asking(|| caller.engine.supplies.was_used(descriptor, events));
                 if pieces == Pieces::Any || more >= arguments[2] {
                     return Ok(done);
                 }
@@ -368,7 +323,7 @@ fn several(caller: &Caller<'_>, number: libc::c_long, mut arguments: [usize; 6],
     let until = match span {
         None => Until::Forever,
         Some(Nanoseconds(0)) => Until::Deadline(Nanoseconds(0)),
-        Some(span) => Until::Deadline(Nanoseconds(caller.engine.model.borrow().now().0.saturating_add(span.0))),
+        Some(span) => Until::Deadline(later(caller.engine, span)),
     };
     let ready = if span == Some(Nanoseconds(0)) { Readiness::Always } else { ready };
     let mut zero = NEVER;
@@ -384,7 +339,12 @@ fn several(caller: &Caller<'_>, number: libc::c_long, mut arguments: [usize; 6],
         }
         match caller.kernel(number, arguments) {
             Ok(0) if until == Until::Forever => {}
-            result => return result,
+            result => {
+                if let Readiness::Descriptor { descriptor, events } | Readiness::Outside(Fed::Descriptor { descriptor, events }) = ready {
+                    caller.asking(|| caller.engine.supplies.was_used(descriptor, events));
+                }
+                return result;
+            }
         }
     }
 }
@@ -398,7 +358,11 @@ fn connect(caller: &Caller<'_>, number: libc::c_long, arguments: [usize; 6], des
                 caller.wait(Readiness::Calls { known }, Until::Forever);
             }
             Err(Errno(libc::EINPROGRESS)) => {
-                caller.wait(Readiness::Descriptor { descriptor, events: libc::POLLOUT }, Until::Forever);
+                let late = caller.asking(|| late_socket(caller.engine, descriptor, libc::POLLOUT));
+                if caller.wait(Readiness::Descriptor { descriptor, events: libc::POLLOUT }, late.until) == libc::ETIMEDOUT {
+                    control::note(Note::BoundedTimeouts);
+                    return Err(Errno(libc::EINPROGRESS));
+                }
                 return match caller.asking(|| poll::socket_option(descriptor, libc::SO_ERROR)) {
                     None | Some(0) => Ok(0),
                     Some(error) => Err(Errno(error)),

@@ -8,7 +8,7 @@ use explorer::target::page::Note;
 
 use super::fiber::{Engine, Stop, uninstall};
 use super::restore::Restorer;
-use super::{answers, clock, control, seen};
+use super::{answers, clock, control, memory_twice, own_state, seen, thread_names};
 use crate::sys::call::{Errno, process, system_call, word};
 use crate::sys::signal::restorer_range;
 use crate::sys::trap;
@@ -51,9 +51,13 @@ pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6
         let status = i32::try_from(arguments[0] & 0xff).unwrap_or(0);
         engine.leave_for_good(Stop::Exited(status));
     }
+    if number == libc::SYS_prctl && trap::is_possible() && thread_names::is_seen(engine, arguments[0]) {
+        return Verdict::ByFiber;
+    }
     if let Some(result) = answers::answer(engine, number, &arguments) {
         return Verdict::Done(result);
     }
+    own_state::note(engine, number, &arguments);
     let arguments = as_caller(engine, number, arguments);
     if let Some(result) = print(engine, number, &arguments) {
         return Verdict::Done(result);
@@ -79,7 +83,11 @@ pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6
     if trap::is_possible() && seen::is_seen(number, &arguments) {
         return Verdict::ByFiber;
     }
-    irregular(engine, number, &arguments).unwrap_or_else(|| Verdict::Done(pass(number, arguments)))
+    irregular(engine, number, &arguments).unwrap_or_else(|| {
+        let result = pass(number, arguments);
+        memory_twice::look(engine, number, &arguments);
+        Verdict::Done(result)
+    })
 }
 
 /// Calls about how a thread is to run name it by its number. The kernel knows none that `gettid` gave, and what it is asked of the caller,
@@ -208,6 +216,13 @@ fn is_question(number: libc::c_long) -> bool {
             | libc::SYS_faccessat
             | libc::SYS_faccessat2
             | libc::SYS_getcwd
+            | libc::SYS_getpgrp
+            | libc::SYS_getpgid
+            | libc::SYS_getsid
+            | libc::SYS_getuid
+            | libc::SYS_geteuid
+            | libc::SYS_getgid
+            | libc::SYS_getegid
             | libc::SYS_getrlimit
             | libc::SYS_prlimit64
     )

@@ -83,6 +83,9 @@ fn begin(engine: &Engine) {
     engine.spare.borrow_mut().extend(engine.fibers.borrow_mut().drain(..).rev());
     engine.names.borrow_mut().clear();
     engine.timers.borrow_mut().clear();
+    engine.supplies.begin();
+    engine.maps_files.set(false);
+    engine.own_state.begin();
     engine.entropy.set(0);
     control::set(Word::AwaitsOutside, 0);
     add_fiber(engine, engine.initial.get(), None);
@@ -157,6 +160,9 @@ pub(super) fn go_on(engine: &Engine, strategy: &mut dyn Strategy, step: &Step, r
         if event.range.and_then(word) == Some(before) {
             engine.model.borrow_mut().changed_nothing(thread, event);
         }
+    }
+    if engine.supplies.has_news() {
+        engine.supplies.take_news().into_iter().for_each(|supply| strategy.supplied(thread, supply));
     }
     if engine.model.borrow().holds.has_news() {
         tell_released(engine, strategy, thread);

@@ -10,7 +10,6 @@ use core::cell::{Cell, RefCell};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-use model::abi::{ASSEMBLY_NUMBERS, ASSEMBLY_UNSEEN};
 use model::ids::{SiteKey, ThreadId};
 
 use super::circle::Circle;
@@ -22,12 +21,14 @@ use super::lenders::{EXTRA, Lender};
 use super::lifetime::Lifetimes;
 use super::output::Printed;
 use super::outsiders::Outsiders;
+use super::own_state::OwnState;
 use super::pieces::Pieces;
 use super::recorder::Recorder;
 use super::restore::Restorer;
 use super::rounds::Rounds;
 use super::signals::{Fault, Refuges};
 use super::streams::Streams;
+use super::supplies::Supplies;
 use super::thread_names::Name;
 use super::timers::Timers;
 use crate::gate::model::Model;
@@ -37,7 +38,6 @@ use crate::interpose::named::Names;
 use crate::interpose::once::Running;
 use crate::sys::switch::{StackPointer, TlsBase, set_tls_base, swap};
 use explorer::races::{Race, Races};
-use explorer::target::page::Note;
 use model::event::Range;
 
 /// A thread's routine and its argument.
@@ -86,6 +86,8 @@ pub(crate) struct Fiber {
     floor: usize,
     /// What it is called, if that is not what the process is.
     pub(crate) name: Cell<Option<Name>>,
+    /// Who has used that name, as `thread_names` says.
+    pub(crate) name_used: Cell<u8>,
     /// Whether it goes round in a circle.
     pub(crate) circle: RefCell<Circle>,
     /// A hash of its stack at the last place that it passed, when states are looked at.
@@ -115,6 +117,7 @@ impl Fiber {
             base: lender.stack,
             floor: lender.floor,
             name: Cell::new(None),
+            name_used: Cell::new(0),
             circle: RefCell::default(),
             stood: Cell::new(0),
             once: RefCell::default(),
@@ -141,6 +144,7 @@ impl Fiber {
         self.last_site.set(None);
         self.stood.set(0);
         self.name.set(None);
+        self.name_used.set(0);
     }
 
     /// It comes to an access: the number.
@@ -239,6 +243,12 @@ pub(crate) struct Engine {
     pub(crate) spare: RefCell<Vec<Box<Fiber>>>,
     /// Timers that are descriptors.
     pub(crate) timers: RefCell<Timers>,
+    /// Whether it has mapped memory that may be a file, or be mapped again.
+    pub(crate) maps_files: Cell<bool>,
+    /// Whose state the kernel keeps.
+    pub(crate) own_state: OwnState,
+    /// What its calls left nothing of.
+    pub(crate) supplies: Supplies,
     /// Semaphores with a name.
     pub(crate) names: RefCell<Names>,
     /// What needs more points than usual.
@@ -270,7 +280,7 @@ pub(crate) struct Engine {
     /// The streams that all threads may use.
     pub(crate) streams: Streams,
     /// Assembly that was named in the result.
-    assembly: RefCell<BTreeSet<SiteKey>>,
+    pub(super) assembly: RefCell<BTreeSet<SiteKey>>,
     /// Whether all threads together go round.
     pub(crate) rounds: Rounds,
     /// What the step that is being taken overwrites in memory, if that is a word.
@@ -330,6 +340,9 @@ impl Engine {
             spare: RefCell::default(),
             names: RefCell::default(),
             timers: RefCell::default(),
+            maps_files: Cell::default(),
+            own_state: OwnState::default(),
+            supplies: Supplies::default(),
             habits: Habits::default(),
             pieces: Pieces::default(),
             lenders: RefCell::default(),
@@ -383,6 +396,7 @@ impl Engine {
             && is_free(&self.shadow)
             && self.outsiders.is_at_rest()
             && self.streams.is_at_rest()
+            && self.supplies.is_at_rest()
             && is_free(&self.recorder)
             && is_free(&self.races)
             && is_free(&self.found_races)
@@ -473,26 +487,5 @@ impl Engine {
     pub(crate) fn hope(&self, hope: Hope) {
         self.with_current(|fiber| fiber.circle.borrow_mut().hope(hope));
         self.rounds.look();
-    }
-
-    /// In a fiber: assembly is about to run that cannot be controlled. The site stands for its source position, which `atomfix` knows.
-    pub(crate) fn name_assembly(&self, what: u32, site: SiteKey) {
-        if self.hangs.get() {
-            super::signals::end_hanging(self);
-        }
-        self.with_current(|fiber| fiber.last_site.set(Some(site)));
-        if what != ASSEMBLY_NUMBERS && !self.model.borrow().is_last() {
-            control::note(Note::Assembly);
-        }
-        let ran = self.suspend();
-        if self.assembly.borrow_mut().insert(site) {
-            let what = match what {
-                ASSEMBLY_NUMBERS => "random numbers by instruction differ from execution to execution:",
-                ASSEMBLY_UNSEEN => "assembly reads or writes memory that no operand names, which is not seen:",
-                _ => "assembly synchronizes through memory that no operand names, in orders that are not explored:",
-            };
-            super::explore::remark(&alloc::format!("{what} {site}"));
-        }
-        self.go_on(ran);
     }
 }

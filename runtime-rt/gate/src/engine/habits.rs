@@ -21,6 +21,8 @@ pub(crate) enum Habit {
     Interrupts = 1,
     /// Signals are sent to the process, which any thread may take: those who look for one have to do with each other.
     SignalsForAll = 2,
+    /// A thread asks for a name that another one gives: each name shows in a word.
+    AsksForNames = 3,
 }
 
 impl Habit {
@@ -38,7 +40,7 @@ pub(crate) struct Habits(Cell<u8>);
 impl Habits {
     /// Takes over what is known with the memory that is shared.
     pub(crate) fn know(&self, shared: &[Range]) {
-        for habit in [Habit::LooksForEnds, Habit::Interrupts, Habit::SignalsForAll] {
+        for habit in [Habit::LooksForEnds, Habit::Interrupts, Habit::SignalsForAll, Habit::AsksForNames] {
             if shared.contains(&habit.range()) {
                 self.0.set(self.0.get() | 1 << habit as u8);
             }

@@ -11,7 +11,7 @@ use explorer::target::page::{Note, Word};
 use super::control;
 use super::fiber::Engine;
 use crate::gate::readiness::Readiness;
-use crate::sys::{call, poll};
+use crate::sys::{call, ipc, poll};
 
 /// Where what a descriptor gives comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,6 +93,8 @@ pub(crate) fn source(ready: Readiness) -> Origin {
         Readiness::Descriptor { descriptor, .. } => origin(descriptor),
         Readiness::List { list, count } => poll::descriptors(list, count).into_iter().map(origin).max().unwrap_or(Origin::Inside),
         Readiness::Sets { below, sets } => poll::selected(below, sets).into_iter().map(origin).max().unwrap_or(Origin::Inside),
+        Readiness::Queue { kind, id, .. } if !has_children() && ipc::is_private(kind, id) => Origin::Inside,
+        Readiness::Queue { .. } => Origin::Either,
         Readiness::Always | Readiness::Calls { .. } => Origin::Inside,
     }
 }

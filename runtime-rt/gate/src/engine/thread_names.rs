@@ -1,13 +1,16 @@
 //! The names of threads, which the kernel would keep for the one OS thread that runs them all.
 //!
-//! A thread begins with its creator's name, the initial one with that of the process. Not handled: what others see of names in `/proc`; that
-//! a thread reads its own name while another one changes it.
+//! A thread begins with its creator's name, the initial one with that of the process. Most threads name themselves and nobody asks: names are
+//! scheduling points only where one is given by one thread and asked for by another. Not handled: what is seen of names in `/proc`.
 
 use core::ffi::{CStr, c_int};
 
 use model::ids::ThreadId;
+use model::pair::Rw;
 
 use super::fiber::Engine;
+use super::habits::{self, Habit};
+use crate::gate::ask::Ask;
 
 /// A name that ends with a zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +33,11 @@ pub(crate) fn answer(engine: &Engine, what: usize, place: usize) -> Option<isize
     Some(0)
 }
 
+/// Whether the fiber makes this `prctl` itself: it has a scheduling point.
+pub(crate) fn is_seen(engine: &Engine, what: usize) -> bool {
+    matches!(c_int::try_from(what), Ok(libc::PR_SET_NAME | libc::PR_GET_NAME)) && engine.habits.has(Habit::AsksForNames)
+}
+
 /// The name at this address, cut to the length that names have.
 pub(crate) fn read(text: *const u8) -> Name {
     let mut name = Name::default();
@@ -45,13 +53,45 @@ pub(crate) fn read(text: *const u8) -> Name {
     name
 }
 
-/// Names a thread.
+/// What was done with a thread's name, as bits.
+const ASKED_BY_ITSELF: u8 = 1;
+const GIVEN_BY_ANOTHER: u8 = 2;
+const ASKED_BY_ANOTHER: u8 = 4;
+
+/// In a fiber: it uses a thread's name.
+fn announce(engine: &Engine, thread: ThreadId, rw: Rw) {
+    let is_own = thread == engine.current();
+    let how = match rw {
+        Rw::Read if is_own => ASKED_BY_ITSELF,
+        Rw::Read => ASKED_BY_ANOTHER,
+        _ if is_own => 0,
+        _ => GIVEN_BY_ANOTHER,
+    };
+    let used = {
+        let fibers = engine.fibers.borrow();
+        let used = &fibers[thread.index()].name_used;
+        used.set(used.get() | how);
+        used.get()
+    };
+    let by_several = used & ASKED_BY_ANOTHER != 0 || used == ASKED_BY_ITSELF | GIVEN_BY_ANOTHER;
+    if by_several && !engine.model.borrow().is_last() {
+        habits::show(engine, Habit::AsksForNames);
+    }
+    if engine.habits.has(Habit::AsksForNames) {
+        let range = engine.model.borrow().threads[thread.index()].called;
+        engine.point_at(None, Ask::Access { range, rw, atomic: true });
+    }
+}
+
+/// In a fiber: names a thread.
 pub(crate) fn set(engine: &Engine, thread: ThreadId, name: Name) {
+    announce(engine, thread, Rw::Write);
     engine.fibers.borrow()[thread.index()].name.set(Some(name));
 }
 
-/// The name of a thread.
+/// In a fiber: the name of a thread.
 pub(crate) fn get(engine: &Engine, thread: ThreadId) -> Name {
+    announce(engine, thread, Rw::Read);
     engine.fibers.borrow()[thread.index()].name.get().unwrap_or_else(|| of_process(engine))
 }
 

@@ -8,11 +8,11 @@ use alloc::vec::Vec;
 
 use explorer::target::page::Note;
 
-use super::calls;
 use super::control;
 use super::fiber::Engine;
 use super::handlers::{self, IGNORE};
 use super::outside;
+use super::shapes;
 use crate::gate::ask::Nanoseconds;
 use crate::gate::readiness::{Fed, Readiness};
 use crate::sys::call::{Errno, system_call, word};
@@ -25,6 +25,8 @@ pub(crate) struct Timers {
     alarm: Alarm,
     /// Whether others are set (`timer_settime`), which never go off.
     others: bool,
+    /// Whether a socket was given a time limit.
+    sockets: bool,
 }
 
 /// So often an alarm goes off in an execution: one that comes again and again lets nobody go on whom it does not help.
@@ -57,11 +59,22 @@ impl Timers {
         self.descriptors.clear();
         self.alarm = Alarm::default();
         self.others = false;
+        self.sockets = false;
     }
 
     /// A descriptor was closed.
     pub(crate) fn close(&mut self, descriptor: i32) {
         self.descriptors.retain(|timer| timer.descriptor != descriptor);
+    }
+
+    /// A socket is given a time limit.
+    pub(crate) fn limit_sockets(&mut self) {
+        self.sockets = true;
+    }
+
+    /// Whether any has one, so that others are asked for theirs.
+    pub(crate) fn limits_sockets(&self) -> bool {
+        self.sockets
     }
 
     fn find(&mut self, descriptor: i32) -> Result<&mut Timer, Errno> {
@@ -132,12 +145,12 @@ pub(crate) fn call(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]
     let [first, second, third, fourth, ..] = *arguments;
     let (setting, place) = match number {
         libc::SYS_timerfd_create => return create(engine, second),
-        libc::SYS_timerfd_gettime => (get(engine, calls::descriptor(first))?, second),
+        libc::SYS_timerfd_gettime => (get(engine, shapes::descriptor(first))?, second),
         _ => {
             let new: *const [u64; 4] = core::ptr::with_exposed_provenance(third);
             // SAFETY: the program passes valid times, or null.
             let new = *unsafe { new.as_ref() }.ok_or(Errno(libc::EFAULT))?;
-            (set(engine, calls::descriptor(first), second, new)?, fourth)
+            (set(engine, shapes::descriptor(first), second, new)?, fourth)
         }
     };
     let place: *mut [u64; 4] = core::ptr::with_exposed_provenance_mut(place);

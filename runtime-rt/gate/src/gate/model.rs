@@ -115,6 +115,7 @@ impl Model {
             mutex: None,
             word: NOWHERE,
             end: NOWHERE,
+            called: NOWHERE,
             signals: 0,
             for_all: self.for_all,
             blocked: 0,

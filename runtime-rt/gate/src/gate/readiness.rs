@@ -5,6 +5,7 @@
 
 use core::fmt;
 
+use crate::sys::ipc::{self, Kind};
 use crate::sys::poll;
 
 /// What a system call waits for.
@@ -20,6 +21,8 @@ pub(crate) enum Readiness {
     Sets { below: usize, sets: [usize; 3] },
     /// That other threads have made more system calls than these: when the kernel does not say what it takes.
     Calls { known: u64 },
+    /// That they have, or that a queue or set of semaphores, which others outside may use, is not as it was.
+    Queue { kind: Kind, id: usize, known: u64, mark: u64 },
     /// One of these, which is fed from outside.
     Outside(Fed),
 }
@@ -38,11 +41,12 @@ pub(crate) enum Fed {
 }
 
 impl Readiness {
-    /// Whether it is so now. What waits for other calls is for the model to say: `false`.
+    /// Whether it is so now. What waits for other calls is for the model to say: `false`, but for what others outside do.
     pub(crate) fn holds(self) -> bool {
         match self {
             Self::Always => true,
             Self::Calls { .. } => false,
+            Self::Queue { kind, id, mark, .. } => ipc::mark(kind, id) != mark,
             Self::Descriptor { descriptor, events } | Self::Outside(Fed::Descriptor { descriptor, events }) => {
                 poll::is_ready(descriptor, events)
             }
@@ -76,6 +80,8 @@ impl fmt::Display for Readiness {
             }
             Self::Outside(Fed::Child { .. }) => f.write_str("for the end of a process"),
             Self::Calls { .. } => f.write_str("for the other end of a pipe, or a lock of a file"),
+            Self::Queue { kind: Kind::Messages, id, .. } => write!(f, "for messages, or for room for them, in queue {id}"),
+            Self::Queue { kind: Kind::Semaphores, id, .. } => write!(f, "for semaphores of set {id}"),
             Self::Always => f.write_str("for its turn"),
         }
     }

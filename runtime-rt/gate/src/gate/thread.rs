@@ -33,6 +33,7 @@ impl Thread {
     pub(crate) fn name(&mut self, identity: libc::pthread_t) {
         self.end = Range { address: identity + 8, length: 4 };
         self.word = Range { address: identity + 16, length: 4 };
+        self.called = Range { address: identity + 20, length: 4 };
     }
 
     /// Whether it may time out where it stands, when others have made so many changes: once in each place until they make more.
@@ -79,6 +80,8 @@ pub(crate) struct Thread {
     pub(crate) word: Range,
     /// The word that its end is written to, where others look.
     pub(crate) end: Range,
+    /// The word that stands for its name.
+    pub(crate) called: Range,
     /// Signals that it was sent and has not taken, as a set of bits: signal 1 is bit 0.
     pub(crate) signals: u64,
     /// Signals that the process was sent and no thread has taken, likewise: the same for all threads.

@@ -6,6 +6,7 @@
 pub(crate) mod at_exit;
 pub(crate) mod barrier;
 pub(crate) mod condition;
+pub(crate) mod files;
 pub(crate) mod futex;
 pub(crate) mod heap;
 pub(crate) mod hooks;

@@ -15,6 +15,19 @@ pub(crate) struct Mapping {
     pub(crate) restorable: bool,
     /// Whether it is writable and shared with other processes: what neither a restore nor a fork gives back.
     pub(crate) shared: bool,
+    /// What file it is of, if it is of one: shared memory without a name is too.
+    pub(crate) file: Option<File>,
+}
+
+/// A part of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct File {
+    /// Its number.
+    pub(crate) number: u64,
+    /// A hash of its device and name, which tells files of several file systems apart.
+    pub(crate) name: u64,
+    /// Where in it the mapping begins.
+    pub(crate) offset: u64,
 }
 
 /// All mappings, in ascending order.
@@ -45,7 +58,15 @@ fn parse(line: &[u8]) -> Option<Mapping> {
     let end = usize::from_str_radix(end, 16).ok()?;
     let writable = rest.starts_with("rw");
     let sharing = rest.as_bytes().get(3);
-    Some(Mapping { start, end, restorable: writable && sharing == Some(&b'p'), shared: writable && sharing == Some(&b's') })
+    let mut words = rest.split_whitespace().skip(1);
+    let file = (|| {
+        let offset = u64::from_str_radix(words.next()?, 16).ok()?;
+        let (device, number) = (words.next()?, words.next()?.parse().ok().filter(|&number| number != 0)?);
+        let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        let name = device.bytes().chain(words.next().unwrap_or_default().bytes()).fold(0xcbf2_9ce4_8422_2325, mix);
+        Some(File { number, name, offset })
+    })();
+    Some(Mapping { start, end, restorable: writable && sharing == Some(&b'p'), shared: writable && sharing == Some(&b's'), file })
 }
 
 #[cfg(test)]

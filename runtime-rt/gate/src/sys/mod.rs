@@ -3,6 +3,7 @@
 pub(crate) mod call;
 pub(crate) mod fault;
 pub(crate) mod guarded;
+pub(crate) mod ipc;
 pub(crate) mod maps;
 pub(crate) mod memory;
 pub(crate) mod poll;

@@ -5,6 +5,7 @@
 use alloc::vec::Vec;
 
 use super::call::{Errno, system_call, word};
+use crate::gate::ask::Nanoseconds;
 
 /// A moment that has come.
 static NOW: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -111,15 +112,48 @@ pub(crate) fn socket_option(descriptor: i32, option: i32) -> Option<i32> {
     unsafe { system_call(libc::SYS_getsockopt, arguments) }.ok().map(|_| value[0])
 }
 
+/// Whether an option of a socket is a time limit, whichever size its times have.
+pub(crate) fn is_time_limit(option: usize) -> bool {
+    const OF_64_BITS: [usize; 2] = [66, 67];
+    OF_64_BITS.contains(&option) || [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO].map(word).contains(&option)
+}
+
+/// How long calls on a socket wait for this event.
+pub(crate) fn time_limit(descriptor: i32, events: i16) -> Option<Nanoseconds> {
+    let option = if events & libc::POLLIN == 0 { libc::SO_SNDTIMEO } else { libc::SO_RCVTIMEO };
+    let (mut value, mut length) = ([0_u64; 2], 16_u32);
+    let [value_at, length_at] = [(&raw mut value).expose_provenance(), (&raw mut length).expose_provenance()];
+    let arguments = [word(descriptor), word(libc::SOL_SOCKET), word(option), value_at, length_at, 0];
+    // SAFETY: the kernel writes at most `length` bytes of `value`, and `length`.
+    unsafe { system_call(libc::SYS_getsockopt, arguments) }.ok()?;
+    let [seconds, microseconds] = value;
+    (value != [0, 0]).then(|| Nanoseconds(seconds.saturating_mul(1_000_000_000).saturating_add(microseconds * 1000)))
+}
+
+/// What a descriptor stands for: a file, or, of what is no file and has the same number as all others of its kind, the descriptor itself.
+pub(crate) fn object(descriptor: i32) -> Option<(u64, u64)> {
+    let status = status(descriptor)?;
+    let is_file = status.st_mode & libc::S_IFMT != 0;
+    Some(if is_file { (status.st_dev, status.st_ino) } else { (u64::MAX, u64::from(descriptor.cast_unsigned())) })
+}
+
 /// The file's device and number.
 pub(crate) fn identity(descriptor: i32) -> Option<(u64, u64)> {
+    status(descriptor).map(|status| (status.st_dev, status.st_ino))
+}
+
+/// Whether it is an ordinary file.
+pub(crate) fn is_regular(descriptor: i32) -> bool {
+    status(descriptor).is_some_and(|status| status.st_mode & libc::S_IFMT == libc::S_IFREG)
+}
+
+fn status(descriptor: i32) -> Option<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
     let arguments = [word(descriptor), stat.as_mut_ptr().expose_provenance(), 0, 0, 0, 0];
     // SAFETY: the kernel writes a whole `stat`.
     unsafe { system_call(libc::SYS_fstat, arguments) }.ok()?;
     // SAFETY: as above; zeroed memory is a valid `stat` too.
-    let stat = unsafe { stat.assume_init() };
-    Some((stat.st_dev, stat.st_ino))
+    Some(unsafe { stat.assume_init() })
 }
 
 /// Whether a path, as `openat` takes it, names a pipe.

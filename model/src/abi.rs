@@ -87,6 +87,10 @@ pub const GATE_HANDED: Hook = hook("__atomfix_gate_handed", Void, &[Pointer, U64
 pub const GATE_CALL: Hook = hook("__atomfix_gate_call", Void, &[U64, U32], &[Archive::Gate]);
 /// `assembly(what, site)`: the thread is about to run inline assembly at `site` that cannot be controlled: `ASSEMBLY_..`.
 pub const GATE_ASSEMBLY: Hook = hook("__atomfix_gate_assembly", Void, &[U32, U64], &[Archive::Gate]);
+/// `locks_begin(frame)`: an activation begins of a library's function that takes several locks by trying and backing off.
+pub const GATE_LOCKS_BEGIN: Hook = hook("__atomfix_gate_locks_begin", Void, &[Pointer], &[Archive::Gate]);
+/// `locks_end(frame)`: it ends.
+pub const GATE_LOCKS_END: Hook = hook("__atomfix_gate_locks_end", Void, &[Pointer], &[Archive::Gate]);
 
 /// `acquire(lock, mode, label, frame)`.
 pub const LOCK_ACQUIRE: Hook = hook("__atomfix_acquire", Void, &[Pointer, U32, U32, Pointer], &[Archive::Lock, Archive::Gate]);
@@ -120,6 +124,8 @@ pub const HOOKS: &[Hook] = &[
     GATE_HANDED,
     GATE_CALL,
     GATE_ASSEMBLY,
+    GATE_LOCKS_BEGIN,
+    GATE_LOCKS_END,
     LOCK_ACQUIRE,
     LOCK_RELEASE,
     LOCK_DEGRADE,

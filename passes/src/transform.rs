@@ -11,8 +11,8 @@ use model::plan::Plan;
 use crate::extract::{self, Body, Calls};
 use crate::inject::{Glances, PlannedBody, operations_of};
 use crate::instrument::{
-    Bare, Declared, WaysOut, add_frame, cover_ways_out, enter, inline_hooks, instrument_nodes, look_once, private_addresses,
-    quiet_functions,
+    Bare, Declared, WaysOut, add_frame, begin_locks, cover_ways_out, enter, inline_hooks, instrument_nodes, look_once, private_addresses,
+    quiet_functions, takes_several,
 };
 use crate::llvm::{Builder, Function, Instruction, Module, with_module};
 use crate::{Hooks, PassError, Skip, Transformed, inject};
@@ -122,6 +122,7 @@ fn change<'m>(
     let hooks = hooks.filter(|_| !bare.quiet.contains(&body.function));
     let record = hooks == Some(Hooks::Record);
     let locks = planned.len() > 0;
+    let several = hooks == Some(Hooks::Gate) && takes_several(&body.function.name());
     if hooks.is_none() && !locks {
         inject::give_up_before(module, body.function, waits);
         return Ok(());
@@ -129,9 +130,12 @@ fn change<'m>(
     let builder = Builder::new(module, body.function);
     let declared = Declared::new(module);
     let operations = inject::anchored(body, planned)?;
-    let frame = if record || locks { Some(add_frame(body.function, &builder, declared)?) } else { None };
+    let frame = if record || locks || several { Some(add_frame(body.function, &builder, declared)?) } else { None };
     if let (true, Some(frame)) = (record, frame) {
         enter(body.function, body.key, frame, &builder, declared)?;
+    }
+    if let (true, Some(frame)) = (several, frame) {
+        begin_locks(body.function, frame, &builder, declared)?;
     }
     if let Some(frame) = frame {
         inject::apply((body, &operations), glances, frame, &builder, declared);
@@ -141,7 +145,7 @@ fn change<'m>(
     }
     inject::give_up_before(module, body.function, waits);
     if let Some(frame) = frame {
-        cover_ways_out(body.function, WaysOut { leave: record, unwind: locks }, frame, &builder, declared);
+        cover_ways_out(body.function, WaysOut { leave: record, unwind: locks, locks: several }, frame, &builder, declared);
     }
     Ok(())
 }

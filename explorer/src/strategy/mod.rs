@@ -143,6 +143,8 @@ pub enum Outcome {
     Failed,
     /// It was cut at the engine's step limit: what would have followed is not known.
     Cut,
+    /// The engine left it out: threads had come back to a state in which they were, so whatever could follow is covered by others.
+    LeftOut,
     /// The strategy abandoned it.
     Abandoned,
     /// The strategy found that it diverged.
@@ -167,7 +169,7 @@ pub struct Counts {
     pub failed: u64,
     /// Of these: cut at the step limit.
     pub cut: u64,
-    /// Abandoned executions (blocked by sleep sets), not among `schedules`.
+    /// Abandoned executions (blocked by sleep sets, or left out), not among `schedules`.
     pub abandoned: u64,
     /// Diverged executions, not among `schedules`. Any makes every claim of completeness void.
     pub diverged: u64,
@@ -186,7 +188,7 @@ impl Counts {
                 self.schedules += 1;
                 self.cut += 1;
             }
-            Outcome::Abandoned => self.abandoned += 1,
+            Outcome::LeftOut | Outcome::Abandoned => self.abandoned += 1,
             Outcome::Diverged => self.diverged += 1,
         }
     }

@@ -233,6 +233,8 @@ pub enum Note {
     OfOthers = 26,
     /// The kernel works for the program beside its threads.
     Helpers = 27,
+    /// Executions were left out in which threads go round within a function of the library that takes several locks.
+    SeveralLocks = 28,
 }
 
 /// All notes, with what they say to people.
@@ -242,6 +244,7 @@ pub const NOTES: &[(Note, &str)] = &[
     (Note::Signals, "the program handles signals: those of its threads are explored, not those from outside"),
     (Note::Cancels, "a thread asks to be cancelled at any instruction: it is only at the points where others are"),
     (Note::BoundedTimeouts, "timed waits: a thread times out at most once in a place between changes by other threads"),
+    (Note::SeveralLocks, "std::lock and std::scoped_lock: executions in which threads get in each other's way there for ever are left out"),
     (Note::Luck, "random numbers: a thread that draws until one suits it goes on only when others change something or cannot go on"),
     (Note::Draws, "random numbers: threads draw them from one generator, and who draws first is not explored, so more may happen"),
     (

@@ -26,6 +26,18 @@ pub(crate) fn enter<'m>(
     Ok(())
 }
 
+/// Says that an activation begins which takes several locks at once. As `enter`.
+pub(crate) fn begin_locks<'m>(
+    function: Function<'m>,
+    frame: Value<'m>,
+    builder: &Builder<'m>,
+    declared: Declared<'m>,
+) -> Result<(), PassError> {
+    builder.before(function.blocks().next().and_then(Block::start).ok_or_else(|| without_code(function))?);
+    builder.call(declared.hook(&abi::GATE_LOCKS_BEGIN), &[frame]);
+    Ok(())
+}
+
 /// What to do on the ways out of a function.
 #[derive(Clone, Copy)]
 pub(crate) struct WaysOut {
@@ -33,6 +45,8 @@ pub(crate) struct WaysOut {
     pub(crate) leave: bool,
     /// End its holds (`LOCK_UNWIND`) when it is left by exception: returns release by the plan's operations.
     pub(crate) unwind: bool,
+    /// Say that it takes several locks no longer (`GATE_LOCKS_END`), by return or by exception.
+    pub(crate) locks: bool,
 }
 
 /// Covers the ways out. Comes last: it turns calls into invokes.
@@ -44,6 +58,9 @@ pub(crate) fn cover_ways_out<'m>(function: Function<'m>, what: WaysOut, frame: V
         }
         if what.leave {
             builder.call(declared.hook(&abi::RECORD_LEAVE), &[frame]);
+        }
+        if what.locks {
+            builder.call(declared.hook(&abi::GATE_LOCKS_END), &[frame]);
         }
     }
 }

@@ -409,7 +409,7 @@ impl Strategy for ExitBlock {
                     self.tried.insert(directed.key, TRIES);
                 }
             }
-            (Job::Orders, Some(running)) if matches!(outcome, Outcome::Passed | Outcome::Failed | Outcome::Cut) => {
+            (Job::Orders, Some(running)) if matches!(outcome, Outcome::Passed | Outcome::Failed | Outcome::Cut | Outcome::LeftOut) => {
                 // Over in good order: nobody else is left, or nobody can go on.
                 let stuck =
                     running.last == Some(EventKind::Exit) || ending.pending.get(running.thread.index()).is_some_and(Option::is_some);

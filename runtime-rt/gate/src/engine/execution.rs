@@ -8,7 +8,7 @@ use core::hash::Hash;
 
 use explorer::strategy::{Choice, Pick, Point, Step, Strategy};
 use explorer::target::page::{Note, Word};
-use explorer::threads::{MAX_THREADS, ThreadSet};
+use explorer::threads::MAX_THREADS;
 use model::event::{Event, EventKind};
 use model::ids::{SiteKey, ThreadId};
 use model::report::FailureKind;
@@ -19,8 +19,8 @@ use super::fiber::{Engine, Fiber, Routine, Stop};
 use super::habits::{self, Habit};
 use super::outside::{self, Patience};
 use super::recorder::Recorded;
-use super::rounds::{Digest, Taken};
-use super::{control, early, repeat, timers};
+use super::rounds::{Digest, Round, Taken};
+use super::{control, early, repeat, several, timers};
 use crate::gate::compare::word;
 use crate::gate::thread::Life;
 use crate::sys::switch::{StackPointer, prepare};
@@ -35,6 +35,8 @@ pub(crate) enum Ended {
     Failed(Failed),
     /// At the step limit: what would have followed is not known.
     Cut(Failed),
+    /// In a round within the library (`several`): what would have followed, others show.
+    LeftOut,
     /// The strategy gave it up.
     Abandoned,
     /// The strategy found it to differ from what it was to repeat.
@@ -182,8 +184,15 @@ fn look_for_round(engine: &Engine, thread: ThreadId) -> Option<Box<Ended>> {
     if !engine.rounds.looks_at_states() {
         return None;
     }
-    let (first, threads) = engine.rounds.come_round(|digest| state(engine, digest))?;
-    Some(Box::new(Ended::Failed(livelock(engine, first, &threads))))
+    let round = engine.rounds.come_round(|digest| state(engine, digest))?;
+    if several::go_round(engine, &round) {
+        if engine.rounds.ignores_library() {
+            return None;
+        }
+        control::note(Note::SeveralLocks);
+        return Some(Box::new(Ended::LeftOut));
+    }
+    round.is_fair.then(|| Box::new(Ended::Failed(livelock(engine, &round))))
 }
 
 /// Tells of the injected locks that the thread gave up within its step.
@@ -297,8 +306,8 @@ fn state(engine: &Engine, digest: &mut Digest) {
     }
 }
 
-/// Threads go round since so many steps.
-fn livelock(engine: &Engine, first: u64, threads: &ThreadSet) -> Failed {
+/// Threads go round.
+fn livelock(engine: &Engine, &Round { first, took: threads, .. }: &Round) -> Failed {
     let recorder = engine.recorder.borrow();
     let round = recorder.steps.get(usize::try_from(first).unwrap_or(0)..).unwrap_or_default();
     // Wherever in the round it was found out: the same failure.

@@ -27,6 +27,7 @@ use super::fiber::Engine;
 use super::line::{Begun, Line};
 use super::output::Endings;
 use super::recorder::Points;
+use super::rounds::Ignored;
 use super::scouts::Scouts;
 use super::{arena, control, lenders, output};
 use crate::gate::model::Spurious;
@@ -231,6 +232,7 @@ fn outcome(ended: &Ended) -> Outcome {
         Ended::Passed => Outcome::Passed,
         Ended::Failed(_) => Outcome::Failed,
         Ended::Cut(_) => Outcome::Cut,
+        Ended::LeftOut => Outcome::LeftOut,
         Ended::Abandoned => Outcome::Abandoned,
         Ended::Diverged | Ended::NeedLenders | Ended::Learnt | Ended::NeedFork(_) => Outcome::Diverged,
     }
@@ -335,15 +337,15 @@ fn simplify(engine: &Engine, setup: &Setup, driver: InUse, classes: &Classes) {
 const WAY_OUT: u64 = 2_000;
 
 /// Whether random ends of a beginning all fail in this way. Going round is a failure as soon as a state comes again, so ends have time to leave
-/// the round then.
+/// the round then; and rounds that are the library's are always left.
 fn always_fails(engine: &Engine, setup: &Setup, driver: InUse, class: &FoundFailure, beginning: &[Expected]) -> bool {
     let goes_round = class.kind == FailureKind::Livelock;
     let limit = if goes_round { setup.steps.min(beginning.len() as u64 + WAY_OUT) } else { setup.steps };
-    engine.rounds.ignore(goes_round);
+    engine.rounds.ignore(if goes_round { Ignored::All } else { Ignored::Library });
     let always = ends_all(engine, driver, limit, beginning, |failed| {
         failed.same_class(class) || (goes_round && matches!(failed.kind, FailureKind::StepLimit | FailureKind::Livelock))
     });
-    engine.rounds.ignore(false);
+    engine.rounds.ignore(Ignored::None);
     always
 }
 

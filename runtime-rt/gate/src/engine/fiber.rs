@@ -26,6 +26,7 @@ use super::pieces::Pieces;
 use super::recorder::Recorder;
 use super::restore::Restorer;
 use super::rounds::Rounds;
+use super::several::TakesSeveral;
 use super::signals::{Fault, Refuges};
 use super::streams::Streams;
 use super::supplies::Supplies;
@@ -98,6 +99,8 @@ pub(crate) struct Fiber {
     pub(crate) destructors: RefCell<Vec<Destructor>>,
     /// What its calls have read.
     pub(crate) kept: Kept,
+    /// Whether it takes several locks at once, and since when.
+    pub(crate) takes_several: TakesSeveral,
 }
 
 impl Fiber {
@@ -123,14 +126,16 @@ impl Fiber {
             once: RefCell::default(),
             destructors: RefCell::default(),
             kept: Kept::default(),
+            takes_several: TakesSeveral::default(),
         }
     }
 
     /// As `new`, in the memory of a fiber of an earlier execution.
     pub(crate) fn renew(&mut self, stack: StackPointer, lender: Lender, routine: Option<Routine>) {
-        let Self { circle, once, destructors, kept, .. } = self;
+        let Self { circle, once, destructors, kept, takes_several, .. } = self;
         circle.get_mut().begin();
         kept.begin();
+        *takes_several = TakesSeveral::default();
         once.get_mut().clear();
         destructors.get_mut().clear();
         self.stack.set(stack);

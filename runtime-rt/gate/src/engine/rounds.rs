@@ -23,6 +23,7 @@ use explorer::strategy::Step;
 use explorer::threads::{MAX_THREADS, ThreadSet};
 use model::event::{Comparison, EventKind, Range};
 use model::ids::ThreadId;
+use model::pair::Rw;
 
 use crate::gate::compare::word;
 
@@ -91,16 +92,42 @@ pub(crate) struct Rounds {
     looks: Cell<u64>,
     /// By state: after how many steps it was first met.
     met: RefCell<BTreeMap<u64, u64>>,
-    /// Whether executions that go round go on all the same.
-    ignored: Cell<bool>,
-    /// By thread: the number of the last step, from 1, that it took, and of the last that it could have taken.
+    /// Which executions that go round go on all the same.
+    ignored: Cell<Ignored>,
+    /// By thread: the number of the last step, from 1, that it took, of the last in which it did more than look, and of the last that it could
+    /// have taken.
     last: RefCell<[Last; MAX_THREADS]>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Last {
     taken: u64,
+    changing: u64,
     enabled: u64,
+}
+
+/// A state came again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Round {
+    /// After how many steps it was there first.
+    pub(crate) first: u64,
+    /// Who has gone on since.
+    pub(crate) took: ThreadSet,
+    /// Of these: who did more than look at memory, try in vain and give way.
+    pub(crate) changed: ThreadSet,
+    /// Whether all have gone on who could.
+    pub(crate) is_fair: bool,
+}
+
+/// Which executions that go round go on all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ignored {
+    /// None.
+    None,
+    /// Those whose rounds are the library's (`several`).
+    Library,
+    /// All.
+    All,
 }
 
 /// What a step may have done.
@@ -124,7 +151,7 @@ impl Default for Rounds {
             memory: Cell::default(),
             looks: Cell::default(),
             met: RefCell::default(),
-            ignored: Cell::default(),
+            ignored: Cell::new(Ignored::None),
             last: RefCell::new([Last::default(); MAX_THREADS]),
         }
     }
@@ -142,9 +169,19 @@ impl Rounds {
         self.noted.borrow_mut().forget();
     }
 
-    /// From the next execution on: whether those that go round go on all the same.
-    pub(crate) fn ignore(&self, ignored: bool) {
+    /// From the next execution on: which that go round go on all the same.
+    pub(crate) fn ignore(&self, ignored: Ignored) {
         self.ignored.set(ignored);
+    }
+
+    /// Whether executions go on all the same whose rounds are the library's.
+    pub(crate) fn ignores_library(&self) -> bool {
+        self.ignored.get() != Ignored::None
+    }
+
+    /// The number of the step that is being taken, from 1.
+    pub(crate) fn next_step(&self) -> u64 {
+        self.steps.get() + 1
     }
 
     /// Whether states are looked at.
@@ -225,7 +262,11 @@ impl Rounds {
             }
             Watch::Steps => {}
             Watch::Suspect | Watch::States => {
-                self.last.borrow_mut()[taken.step.thread.index() % MAX_THREADS].taken = number;
+                let last = &mut self.last.borrow_mut()[taken.step.thread.index() % MAX_THREADS];
+                last.taken = number;
+                if !is_look(taken) {
+                    last.changing = number;
+                }
             }
         }
         self.follow_memory(taken);
@@ -264,9 +305,9 @@ impl Rounds {
         }
     }
 
-    /// Whether the execution has gone round: after how many steps it first was in this state, and who went on since. `state` hashes it.
-    pub(crate) fn come_round(&self, state: impl FnOnce(&mut Digest)) -> Option<(u64, ThreadSet)> {
-        if self.ignored.get() {
+    /// Whether the execution has come back to a state in which it was. `state` hashes it.
+    pub(crate) fn come_round(&self, state: impl FnOnce(&mut Digest)) -> Option<Round> {
+        if self.ignored.get() == Ignored::All {
             return None;
         }
         let mut digest = Digest::default();
@@ -282,9 +323,11 @@ impl Rounds {
             return None;
         }
         let last = self.last.borrow();
-        let in_round = |number: fn(&Last) -> u64| (0..MAX_THREADS).filter(|&at| number(&last[at]) > first).map(ThreadId::new).collect();
-        let (took, could): (ThreadSet, ThreadSet) = (in_round(|last| last.taken), in_round(|last| last.enabled));
-        could.difference(&took).is_empty().then_some((first, took))
+        let in_round = |number: fn(&Last) -> u64| -> ThreadSet {
+            (0..MAX_THREADS).filter(|&at| number(&last[at]) > first).map(ThreadId::new).collect()
+        };
+        let (took, could) = (in_round(|last| last.taken), in_round(|last| last.enabled));
+        Some(Round { first, took, changed: in_round(|last| last.changing), is_fair: could.difference(&took).is_empty() })
     }
 }
 
@@ -297,6 +340,11 @@ fn is_sign(Taken { step: Step { event, .. }, result, .. }: &Taken<'_>) -> bool {
         K::TryLock | K::TryReadLock | K::TimedLock | K::SemTryWait => *result != 0,
         _ => false,
     }
+}
+
+/// Whether a step shows the thread something, and others nothing.
+fn is_look(taken: &Taken<'_>) -> bool {
+    matches!(taken.step.event.kind, EventKind::Access { rw: Rw::Read, .. }) || is_sign(taken)
 }
 
 /// What a write changes: nothing when it writes what was there, and the same as the write that undoes it.
@@ -344,12 +392,11 @@ impl Hasher for Digest {
 mod tests {
     use super::*;
     use model::event::Event;
-    use model::pair::Rw;
 
     const A: ThreadId = ThreadId(0);
     const B: ThreadId = ThreadId(1);
 
-    /// Takes steps, each by a thread with what others could do and the state that it leads to; the first round found.
+    /// Takes steps, each by a thread with what others could do and the state that it leads to; the first fair round found.
     fn check(steps: &[(ThreadId, &[ThreadId], u64)]) -> Option<(u64, ThreadSet)> {
         let rounds = Rounds::default();
         rounds.begin();
@@ -357,7 +404,8 @@ mod tests {
         steps.iter().find_map(|&(thread, enabled, state)| {
             rounds.offer(&enabled.iter().copied().collect());
             rounds.step(&Taken { step: &Step { thread, event }, result: 0, before: None });
-            if rounds.looks_at_states() { rounds.come_round(|digest| state.hash(digest)) } else { None }
+            let round = if rounds.looks_at_states() { rounds.come_round(|digest| state.hash(digest)) } else { None };
+            round.filter(|round| round.is_fair).map(|round| (round.first, round.took))
         })
     }
 
@@ -387,6 +435,24 @@ mod tests {
         let in_turn = found(|step| step % 2).expect("the threads take turns for ever");
         assert!((MANY_STEPS..MANY_STEPS + 12).contains(&in_turn), "{in_turn}");
         assert_eq!(found(|step| step), None, "something always is as it never was");
+    }
+
+    #[test]
+    fn who_looks_on_is_told_from_who_changes_something() {
+        let rounds = Rounds::default();
+        rounds.begin();
+        rounds.look_at_states(Watch::States);
+        let read = EventKind::Access { rw: Rw::Read, atomic: true };
+        let turn = [(A, EventKind::Lock, 0), (B, read, 0), (B, EventKind::TryLock, 16), (A, EventKind::Unlock, 0)];
+        let mut found = None;
+        for (thread, kind, result) in turn.into_iter().chain(turn) {
+            let event = Event { kind, range: None, object: None, site: None };
+            rounds.offer(&[A, B].into_iter().collect());
+            rounds.step(&Taken { step: &Step { thread, event }, result, before: None });
+            found = rounds.come_round(|digest| kind.code().number().hash(digest));
+        }
+        let both = [A, B].into_iter().collect();
+        assert_eq!(found, Some(Round { first: 4, took: both, changed: ThreadSet::one(A), is_fair: true }));
     }
 
     #[test]

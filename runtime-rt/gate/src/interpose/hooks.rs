@@ -267,6 +267,19 @@ export! {
         }
     }
 
+    fn __atomfix_gate_locks_begin(frame: u64) {
+        if let Some(engine) = running() {
+            let since = engine.rounds.next_step();
+            engine.with_current(|fiber| fiber.takes_several.begin(frame, since));
+        }
+    }
+
+    fn __atomfix_gate_locks_end(frame: u64) {
+        if let Some(engine) = running() {
+            engine.with_current(|fiber| fiber.takes_several.end(frame));
+        }
+    }
+
     fn __atomfix_release(lock: u64, label: u32, frame: u64) {
         if let Some(engine) = running() {
             engine.model.borrow_mut().let_go(engine.current(), |holds, me| holds.release(me, lock, Label(label), frame));

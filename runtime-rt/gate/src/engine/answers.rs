@@ -8,7 +8,7 @@ use model::ids::ThreadId;
 
 use super::clocks::{self, parts};
 use super::fiber::Engine;
-use super::{handed, handlers, thread_names, timers};
+use super::{handlers, thread_names, timers};
 use crate::gate::ask::Nanoseconds;
 use crate::gate::model::EPOCH;
 use crate::sys::call::{process, word};
@@ -96,7 +96,6 @@ fn store<T>(address: usize, value: T) {
 
 /// Fills the program's memory with random bytes (SplitMix64).
 pub(crate) fn fill(engine: &Engine, address: usize, length: usize) {
-    handed::draw(engine, handed::OF_KERNEL);
     let place: *mut u8 = core::ptr::with_exposed_provenance_mut(address);
     for at in 0..length {
         let byte = next(engine);

@@ -145,11 +145,8 @@ fn kept(number: u8) -> Range {
     Range { address: KEPT | u64::from(number) << 6, length: SOME }
 }
 
-/// The generator of the kernel's random numbers, beside those that functions keep.
-pub(super) const OF_KERNEL: u8 = u8::MAX;
-
 /// The thread draws a random number. Nearly always it does not matter which one that is, so who draws first is not explored, but said.
-pub(super) fn draw(engine: &Engine, generator: u8) {
+fn draw(engine: &Engine, generator: u8) {
     if engine.shadow.borrow_mut().touch(engine.current(), kept(generator), Rw::Update) {
         control::note(Note::Draws);
     }

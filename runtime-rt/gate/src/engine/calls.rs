@@ -66,13 +66,9 @@ impl Caller<'_> {
 
     /// As `kernel`, without waiting, on a descriptor on which calls wait.
     fn at_once(&self, descriptor: i32, number: libc::c_long, arguments: [usize; 6]) -> Result<usize, Errno> {
-        self.engine.suspend();
-        set_waiting(descriptor, Waiting::Never);
-        // SAFETY: the program's own call.
-        let result = unsafe { system_call(number, arguments) };
-        set_waiting(descriptor, Waiting::Allowed);
-        memory_twice::look(self.engine, number, &arguments);
-        self.engine.go_on(true);
+        self.asking(|| set_waiting(descriptor, Waiting::Never));
+        let result = self.kernel(number, arguments);
+        self.asking(|| set_waiting(descriptor, Waiting::Allowed));
         result
     }
 

@@ -10,7 +10,7 @@ use explorer::target::page::{Note, Word};
 
 use super::control;
 use super::fiber::Engine;
-use crate::gate::readiness::Readiness;
+use crate::gate::readiness::{Fed, Readiness};
 use crate::sys::{call, ipc, poll};
 
 /// Where what a descriptor gives comes from.
@@ -64,7 +64,7 @@ fn socket(descriptor: i32, inside: Origin) -> Origin {
 }
 
 /// What an `epoll` descriptor looks at.
-pub(super) fn members(descriptor: i32) -> Vec<i32> {
+fn members(descriptor: i32) -> Vec<i32> {
     let path = alloc::format!("/proc/self/fdinfo/{descriptor}\0");
     let Ok(path) = core::ffi::CStr::from_bytes_with_nul(path.as_bytes()) else { return Vec::new() };
     let Ok(file) = call::open(path) else { return Vec::new() };
@@ -79,6 +79,20 @@ pub(super) fn members(descriptor: i32) -> Vec<i32> {
         rest.split_whitespace().next()?.parse().ok()
     };
     text.split(|&byte| byte == b'\n').filter_map(number).filter(|&member| member != descriptor).collect()
+}
+
+/// The descriptors of which one may end a wait, the members of an `epoll` set and the set itself.
+pub(crate) fn watched(ready: Readiness) -> Vec<i32> {
+    match ready {
+        Readiness::Descriptor { descriptor, .. } | Readiness::Outside(Fed::Descriptor { descriptor, .. }) => {
+            let mut members = members(descriptor);
+            members.push(descriptor);
+            members
+        }
+        Readiness::List { list, count } | Readiness::Outside(Fed::List { list, count }) => poll::descriptors(list, count),
+        Readiness::Sets { below, sets } | Readiness::Outside(Fed::Sets { below, sets }) => poll::selected(below, sets),
+        _ => Vec::new(),
+    }
 }
 
 /// When nobody is enabled: whether any thread waits for what may come from outside.

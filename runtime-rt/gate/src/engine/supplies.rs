@@ -10,7 +10,7 @@ use core::cell::{Cell, RefCell};
 use explorer::strategy::Supply;
 
 use super::outside;
-use crate::gate::readiness::{Fed, Readiness};
+use crate::gate::readiness::Readiness;
 use crate::sys::poll;
 
 /// An object of the kernel, and for what it is waited for.
@@ -75,17 +75,7 @@ impl Supplies {
         if self.emptied.borrow().is_empty() || ready == Readiness::Always || ready.holds() {
             return;
         }
-        let descriptors = match ready {
-            Readiness::Descriptor { descriptor, .. } | Readiness::Outside(Fed::Descriptor { descriptor, .. }) => {
-                let mut members = outside::members(descriptor);
-                members.push(descriptor);
-                members
-            }
-            Readiness::List { list, count } | Readiness::Outside(Fed::List { list, count }) => poll::descriptors(list, count),
-            Readiness::Sets { below, sets } | Readiness::Outside(Fed::Sets { below, sets }) => poll::selected(below, sets),
-            _ => Vec::new(),
-        };
-        let objects: Vec<(u64, u64)> = descriptors.into_iter().filter_map(poll::object).collect();
+        let objects: Vec<(u64, u64)> = outside::watched(ready).into_iter().filter_map(poll::object).collect();
         let found: Vec<u32> = self
             .emptied
             .borrow()

@@ -14,7 +14,7 @@ use super::handlers::{self, IGNORE};
 use super::outside;
 use super::shapes;
 use crate::gate::ask::Nanoseconds;
-use crate::gate::readiness::{Fed, Readiness};
+use crate::gate::readiness::Readiness;
 use crate::sys::call::{Errno, system_call, word};
 use crate::sys::poll;
 
@@ -230,15 +230,6 @@ pub(crate) fn first_due(engine: &Engine, ready: Readiness) -> Option<Nanoseconds
     if timers.descriptors.is_empty() {
         return None;
     }
-    let descriptors = match ready {
-        Readiness::Descriptor { descriptor, .. } | Readiness::Outside(Fed::Descriptor { descriptor, .. }) => {
-            let mut members = outside::members(descriptor);
-            members.push(descriptor);
-            members
-        }
-        Readiness::List { list, count } | Readiness::Outside(Fed::List { list, count }) => poll::descriptors(list, count),
-        Readiness::Sets { below, sets } | Readiness::Outside(Fed::Sets { below, sets }) => poll::selected(below, sets),
-        _ => Vec::new(),
-    };
+    let descriptors = outside::watched(ready);
     timers.descriptors.iter().filter(|timer| descriptors.contains(&timer.descriptor)).filter_map(|timer| timer.due).min()
 }

@@ -60,6 +60,7 @@ impl Caller<'_> {
         // SAFETY: the program's own call; where arguments differ from its own, they keep the kernel from waiting.
         let result = unsafe { system_call(number, arguments) };
         memory_twice::look(self.engine, number, &arguments);
+        self.engine.leftovers.look(number, &arguments, result);
         self.engine.go_on(true);
         result
     }

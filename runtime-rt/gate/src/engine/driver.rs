@@ -101,12 +101,14 @@ fn end_restore(engine: &Engine) {
 
 /// Runs one execution.
 pub(crate) fn execute(engine: &Engine, driver: InUse, strategy: &mut dyn Strategy, limit: u64) -> Ended {
-    match driver {
+    let ended = match driver {
         InUse::Fork => fork::execute(engine, strategy, limit),
         InUse::Restore => restore::execute(engine, strategy, limit),
         InUse::Exec => exec::execute(engine, strategy, limit),
         InUse::Debugged => execution::execute(engine, strategy, limit),
-    }
+    };
+    engine.leftovers.remove();
+    ended
 }
 
 /// The program does what the restore driver cannot undo: goes on with the other one.

@@ -17,6 +17,7 @@ use super::control;
 use super::failure::Failed;
 use super::habits::Habits;
 use super::kept::Kept;
+use super::leftovers::Leftovers;
 use super::lenders::{EXTRA, Lender};
 use super::lifetime::Lifetimes;
 use super::output::Printed;
@@ -254,6 +255,8 @@ pub(crate) struct Engine {
     pub(crate) own_state: OwnState,
     /// What its calls left nothing of.
     pub(crate) supplies: Supplies,
+    /// What it has made in the kernel that would stay.
+    pub(crate) leftovers: Leftovers,
     /// Semaphores with a name.
     pub(crate) names: RefCell<Names>,
     /// What needs more points than usual.
@@ -348,6 +351,7 @@ impl Engine {
             maps_files: Cell::default(),
             own_state: OwnState::default(),
             supplies: Supplies::default(),
+            leftovers: Leftovers::default(),
             habits: Habits::default(),
             pieces: Pieces::default(),
             lenders: RefCell::default(),
@@ -402,6 +406,7 @@ impl Engine {
             && self.outsiders.is_at_rest()
             && self.streams.is_at_rest()
             && self.supplies.is_at_rest()
+            && self.leftovers.is_at_rest()
             && is_free(&self.recorder)
             && is_free(&self.races)
             && is_free(&self.found_races)

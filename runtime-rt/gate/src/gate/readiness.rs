@@ -81,6 +81,7 @@ impl fmt::Display for Readiness {
             Self::Outside(Fed::Child { .. }) => f.write_str("for the end of a process"),
             Self::Calls { .. } => f.write_str("for the other end of a pipe, or a lock of a file"),
             Self::Queue { kind: Kind::Messages, id, .. } => write!(f, "for messages, or for room for them, in queue {id}"),
+            Self::Queue { kind: Kind::Memory, id, .. } => write!(f, "for shared memory {id}"),
             Self::Queue { kind: Kind::Semaphores, id, .. } => write!(f, "for semaphores of set {id}"),
             Self::Always => f.write_str("for its turn"),
         }

@@ -116,12 +116,12 @@ impl Pick<'_> {
     }
 }
 
-/// Of something that system calls take, or that they need room for. It has a number within an execution.
+/// Of something that system calls wait for, such as a descriptor, which has a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
-    /// The call has left nothing of it.
+    /// It was ready, and the call has left it so that it is not.
     Emptied(u32),
-    /// Nothing of it is there, and the thread is about to wait for it, perhaps among others.
+    /// It is not ready, and the thread is about to wait for it, perhaps among others.
     Lacked(u32),
 }
 

@@ -76,7 +76,7 @@ struct Taken {
     /// What was in the memory that it wrote to, if we were told.
     overwritten: Option<u64>,
     /// What it left nothing of for others.
-    emptied: Option<u32>,
+    emptied: Vec<u32>,
     /// It as a planned step, once it was planned.
     planned: OnceCell<Rc<PlannedStep>>,
 }
@@ -143,17 +143,19 @@ impl History {
         self.steps[at].overwritten
     }
 
-    /// Says what the last step left nothing of.
-    pub(super) fn set_emptied(&mut self, what: u32) {
-        if let Some(step) = self.steps.last_mut() {
-            step.emptied = Some(what);
+    /// Says what the last step left nothing of: maybe once more, as a last step that is kept is told of again.
+    pub(super) fn add_emptied(&mut self, what: u32) {
+        if let Some(step) = self.steps.last_mut()
+            && !step.emptied.contains(&what)
+        {
+            step.emptied.push(what);
         }
     }
 
     /// The last step of another thread that left nothing of what a thread is about to wait for, unless something orders the two. Calls that did so
     /// before come before it.
     pub(super) fn emptied_by(&mut self, thread: ThreadId, event: &Event, what: u32) -> Option<usize> {
-        let at = self.steps.iter().rposition(|step| step.emptied == Some(what) && step.thread != thread)?;
+        let at = self.steps.iter().rposition(|step| step.thread != thread && step.emptied.contains(&what))?;
         self.make_room(thread);
         let start = self.begin_clock(thread, event);
         let is_after = self.is_after(start, at);
@@ -171,11 +173,13 @@ impl History {
         &self.steps[at].released
     }
 
-    /// Forgets what the last step gave up on its way, and whom it woke: it is performed again, with another choice in it.
+    /// Forgets what the last step gave up on its way, what it left nothing of, and whom it woke: it is performed again, with another choice
+    /// in it.
     fn reopen_last(&mut self) {
         let Some(step) = self.steps.last_mut() else { return };
         step.woken = ThreadSet::EMPTY;
         step.planned.take();
+        step.emptied.clear();
         for lock in core::mem::take(&mut step.released).into_iter().rev() {
             forget_last(&mut self.objects, lock_key(lock));
         }
@@ -237,7 +241,7 @@ impl History {
             woken,
             released,
             overwritten: None,
-            emptied: None,
+            emptied: Vec::new(),
             planned: OnceCell::new(),
         });
     }

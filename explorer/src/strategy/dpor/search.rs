@@ -418,7 +418,7 @@ impl Strategy for Dpor {
     fn supplied(&mut self, thread: ThreadId, supply: Supply) {
         if self.history.len() == self.path.at() {
             match supply {
-                Supply::Emptied(what) => self.history.set_emptied(what),
+                Supply::Emptied(what) => self.history.add_emptied(what),
                 Supply::Lacked(what) => self.lacking.push((thread, what)),
             }
         }

@@ -131,7 +131,13 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
             engine.timers.borrow_mut().close(descriptor(arguments[0]));
             engine.streams.replaced(descriptor(arguments[0]));
         }
-        libc::SYS_dup2 | libc::SYS_dup3 => engine.streams.replaced(descriptor(arguments[1])),
+        libc::SYS_dup2 | libc::SYS_dup3 => {
+            engine.streams.replaced(descriptor(arguments[1]));
+            engine.supplies.reach(descriptor(arguments[1]));
+        }
+        libc::SYS_fcntl if matches!(descriptor(arguments[1]), libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) => {
+            engine.supplies.reach(descriptor(arguments[2]));
+        }
         _ => {}
     }
     let site = engine.take_site().or_else(|| engine.with_current(|fiber| fiber.last_site.get()));
@@ -277,9 +283,7 @@ fn transfer(
     let returns_at_once = flags & word(libc::MSG_DONTWAIT) != 0 || caller.asking(|| is_nonblocking(descriptor));
     if returns_at_once {
         caller.wait(Readiness::Always, Until::Forever);
-        let result = caller.kernel(number, arguments);
-        caller.asking(|| caller.engine.supplies.was_used(descriptor, events));
-        return result;
+        return caller.kernel(number, arguments);
     }
     let mut done = 0;
     loop {
@@ -294,13 +298,9 @@ fn transfer(
             }
             Err(Errno(libc::EAGAIN)) => {}
             Err(error) if done == 0 => return Err(error),
-            Ok(0) | Err(_) => {
-                caller.asking(|| caller.engine.supplies.was_used(descriptor, events));
-                return Ok(done);
-            }
+            Ok(0) | Err(_) => return Ok(done),
             Ok(more) => {
                 done += more;
-                caller.asking(|| caller.engine.supplies.was_used(descriptor, events));
                 if pieces == Pieces::Any || more >= arguments[2] {
                     return Ok(done);
                 }
@@ -336,12 +336,7 @@ fn several(caller: &Caller<'_>, number: libc::c_long, mut arguments: [usize; 6],
         }
         match caller.kernel(number, arguments) {
             Ok(0) if until == Until::Forever => {}
-            result => {
-                if let Readiness::Descriptor { descriptor, events } | Readiness::Outside(Fed::Descriptor { descriptor, events }) = ready {
-                    caller.asking(|| caller.engine.supplies.was_used(descriptor, events));
-                }
-                return result;
-            }
+            result => return result,
         }
     }
 }

@@ -155,7 +155,14 @@ pub(super) fn go_on(engine: &Engine, strategy: &mut dyn Strategy, step: &Step, r
         control::note(Note::BoundedTimeouts);
     }
     engine.overwritten.set(None);
+    let is_call = event.kind == EventKind::External;
+    if is_call {
+        engine.supplies.call_begins();
+    }
     let stop = if event.kind == EventKind::Exit { Stop::Point } else { engine.resume(thread, result) };
+    if is_call {
+        engine.supplies.call_ended();
+    }
     let before = engine.overwritten.take();
     if let Some(before) = before {
         strategy.overwrote(before);

@@ -1,8 +1,11 @@
-//! What system calls leave nothing of, and which have to wait for what is not there: a call that waits may have come too late.
+//! Which descriptors system calls leave not ready that were, and who has to wait for these: a call that waits may have come too late.
 //!
 //! A queue that is full, or empty, has threads wait one after the other; that the second could have come before the first shows in no order
-//! of steps once somebody has let it go on. So strategies are told. Numbers stand for the kernel's objects in the order in which an
-//! execution comes to them. Not handled: what calls do to several descriptors at once, and those of which the kernel does not say what they take.
+//! of steps once somebody has let it go on. So strategies are told. What a call has taken is not guessed from what it is: the kernel is asked
+//! of all descriptors before and after it. One that is not open counts as ready, since calls on it fail at once.
+//!
+//! Not needed: for what the kernel cannot be asked (`Readiness::Calls`, `Readiness::Queue`), as such calls are tried first, which is a step of its own.
+//! Not handled: descriptors that the program did not open and that lie above the others.
 
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
@@ -11,15 +14,18 @@ use explorer::strategy::Supply;
 
 use super::outside;
 use crate::gate::readiness::Readiness;
-use crate::sys::poll;
+use crate::sys::poll::{self, States};
 
-/// An object of the kernel, and for what it is waited for.
-type What = ((u64, u64), i16);
+/// How many descriptors are looked at first, and how many more where these are not enough.
+const MANY: usize = 64;
 
-/// What calls have taken or put last, and what the step that is being taken says of that.
+/// What the step that is being taken leaves others, and what its thread is about to wait for.
 #[derive(Default)]
 pub(crate) struct Supplies {
-    emptied: RefCell<Vec<What>>,
+    /// Beyond the first ones: how many more descriptors are looked at.
+    more: Cell<usize>,
+    before: RefCell<Option<States>>,
+    has_taken: Cell<bool>,
     has_news: Cell<bool>,
     news: RefCell<Vec<Supply>>,
 }
@@ -27,14 +33,62 @@ pub(crate) struct Supplies {
 impl Supplies {
     /// An execution begins.
     pub(crate) fn begin(&self) {
-        self.emptied.borrow_mut().clear();
         self.news.borrow_mut().clear();
+        self.has_taken.set(false);
         self.has_news.set(false);
     }
 
     /// Whether no hook is in the middle of something.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.emptied.try_borrow_mut().is_ok() && self.news.try_borrow_mut().is_ok()
+        self.before.try_borrow_mut().is_ok() && self.news.try_borrow_mut().is_ok()
+    }
+
+    /// The program may use this descriptor.
+    pub(crate) fn reach(&self, descriptor: i32) {
+        let descriptor = usize::try_from(descriptor).unwrap_or(0);
+        self.more.set(self.more.get().max(descriptor / MANY * MANY));
+    }
+
+    /// A thread is about to make a system call.
+    #[cold]
+    pub(crate) fn call_begins(&self) {
+        self.before.replace(Some(self.states()));
+    }
+
+    /// It has come to its next point.
+    #[cold]
+    pub(crate) fn call_ended(&self) {
+        let Some(before) = self.before.take() else { return };
+        let after = self.states();
+        for descriptor in after.lost_since(&before) {
+            self.has_taken.set(true);
+            self.tell(Supply::Emptied(descriptor));
+        }
+    }
+
+    fn states(&self) -> States {
+        let states = poll::states(MANY + self.more.get());
+        if states.are_all_open() {
+            // New ones get the lowest free number, so there may be some behind these.
+            self.more.set(self.more.get() + MANY);
+            return self.states();
+        }
+        states
+    }
+
+    /// A thread is about to wait for this: tells of it where that is not there.
+    pub(crate) fn is_awaited(&self, ready: Readiness) {
+        if !self.has_taken.get() || ready == Readiness::Always || ready.holds() {
+            return;
+        }
+        for descriptor in outside::watched(ready) {
+            self.tell(Supply::Lacked(descriptor.cast_unsigned()));
+        }
+    }
+
+    fn tell(&self, supply: Supply) {
+        self.has_news.set(true);
+        self.news.borrow_mut().push(supply);
     }
 
     /// Whether there is something to tell.
@@ -48,48 +102,4 @@ impl Supplies {
         self.has_news.set(false);
         core::mem::take(&mut *self.news.borrow_mut())
     }
-
-    fn tell(&self, supply: Supply) {
-        self.has_news.set(true);
-        self.news.borrow_mut().push(supply);
-    }
-
-    /// A call was made on a descriptor: whether the next one would have to wait.
-    pub(crate) fn was_used(&self, descriptor: i32, events: i16) {
-        if poll::is_ready(descriptor, events) {
-            return;
-        }
-        let Some(object) = poll::object(descriptor) else { return };
-        let what = (object, events);
-        let mut emptied = self.emptied.borrow_mut();
-        let index = emptied.iter().position(|&known| known == what).unwrap_or_else(|| {
-            emptied.push(what);
-            emptied.len() - 1
-        });
-        drop(emptied);
-        self.tell(Supply::Emptied(number(index)));
-    }
-
-    /// A thread is about to wait for this: tells of it where somebody has left nothing.
-    pub(crate) fn is_awaited(&self, ready: Readiness) {
-        if self.emptied.borrow().is_empty() || ready == Readiness::Always || ready.holds() {
-            return;
-        }
-        let objects: Vec<(u64, u64)> = outside::watched(ready).into_iter().filter_map(poll::object).collect();
-        let found: Vec<u32> = self
-            .emptied
-            .borrow()
-            .iter()
-            .enumerate()
-            .filter(|(_, (object, _))| objects.contains(object))
-            .map(|(index, _)| number(index))
-            .collect();
-        for what in found {
-            self.tell(Supply::Lacked(what));
-        }
-    }
-}
-
-fn number(index: usize) -> u32 {
-    u32::try_from(index).unwrap_or(u32::MAX)
 }

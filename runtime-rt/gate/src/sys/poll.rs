@@ -16,6 +16,45 @@ pub(crate) fn is_ready(descriptor: i32, events: i16) -> bool {
     poll(&mut one)
 }
 
+/// Of a process's descriptors, from 0 on: what each is ready for.
+pub(crate) struct States {
+    list: Vec<libc::pollfd>,
+    /// Whether the kernel has said so.
+    known: bool,
+}
+
+impl States {
+    /// Whether there is none that is not open.
+    pub(crate) fn are_all_open(&self) -> bool {
+        self.known && self.list.iter().all(|one| one.revents & libc::POLLNVAL == 0)
+    }
+
+    /// Those that are no longer ready for something, or may not be.
+    pub(crate) fn lost_since(&self, before: &Self) -> impl Iterator<Item = u32> {
+        let was = |at: usize| before.list.get(at).filter(|_| before.known).map_or(ALWAYS, ready_for);
+        let is = |one: &libc::pollfd| if self.known { ready_for(one) } else { 0 };
+        let lost = self.list.iter().enumerate().filter(move |&(at, one)| was(at) & !is(one) != 0);
+        lost.filter_map(|(at, _)| u32::try_from(at).ok())
+    }
+}
+
+/// For what one that is not open, or broken, is ready: all calls return at once.
+const ALWAYS: i16 = -1;
+
+fn ready_for(one: &libc::pollfd) -> i16 {
+    if one.revents & (libc::POLLNVAL | libc::POLLERR | libc::POLLHUP) == 0 { one.revents } else { ALWAYS }
+}
+
+/// What the first so many descriptors are ready for.
+pub(crate) fn states(count: usize) -> States {
+    let one = |fd| libc::pollfd { fd, events: libc::POLLIN | libc::POLLPRI | libc::POLLOUT | libc::POLLRDHUP, revents: 0 };
+    let mut list: Vec<libc::pollfd> = (0..).map(one).take(count).collect();
+    let arguments = [list.as_mut_ptr().expose_provenance(), list.len(), 0, 0, 0, 0];
+    // SAFETY: the kernel writes only to the list.
+    let known = unsafe { system_call(libc::SYS_poll, arguments) }.is_ok();
+    States { list, known }
+}
+
 /// Whether `poll` would return at once, given the program's own list.
 pub(crate) fn any_ready(list: usize, count: usize) -> bool {
     let list: *const libc::pollfd = core::ptr::with_exposed_provenance(list);
@@ -128,13 +167,6 @@ pub(crate) fn time_limit(descriptor: i32, events: i16) -> Option<Nanoseconds> {
     unsafe { system_call(libc::SYS_getsockopt, arguments) }.ok()?;
     let [seconds, microseconds] = value;
     (value != [0, 0]).then(|| Nanoseconds(seconds.saturating_mul(1_000_000_000).saturating_add(microseconds * 1000)))
-}
-
-/// What a descriptor stands for: a file, or, of what is no file and has the same number as all others of its kind, the descriptor itself.
-pub(crate) fn object(descriptor: i32) -> Option<(u64, u64)> {
-    let status = status(descriptor)?;
-    let is_file = status.st_mode & libc::S_IFMT != 0;
-    Some(if is_file { (status.st_dev, status.st_ino) } else { (u64::MAX, u64::from(descriptor.cast_unsigned())) })
 }
 
 /// The file's device and number.

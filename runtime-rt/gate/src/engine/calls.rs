@@ -286,8 +286,9 @@ fn transfer(
         return caller.kernel(number, arguments);
     }
     let mut done = 0;
+    let mut ready = Readiness::Descriptor { descriptor, events };
     loop {
-        let waited = caller.wait(Readiness::Descriptor { descriptor, events }, late.until);
+        let waited = caller.wait(ready, late.until);
         if waited == libc::EINTR {
             return if done == 0 { Err(Errno(libc::EINTR)) } else { Ok(done) };
         }
@@ -296,11 +297,15 @@ fn transfer(
                 control::note(Note::BoundedTimeouts);
                 return if done == 0 { Err(Errno(late.error)) } else { Ok(done) };
             }
-            Err(Errno(libc::EAGAIN)) => {}
+            Err(Errno(libc::EAGAIN)) if caller.asking(|| poll::is_ready(descriptor, events)) => {
+                ready = Readiness::Refused { descriptor, known: caller.engine.model.borrow().calls() };
+            }
+            Err(Errno(libc::EAGAIN)) => ready = Readiness::Descriptor { descriptor, events },
             Err(error) if done == 0 => return Err(error),
             Ok(0) | Err(_) => return Ok(done),
             Ok(more) => {
                 done += more;
+                ready = Readiness::Descriptor { descriptor, events };
                 if pieces == Pieces::Any || more >= arguments[2] {
                     return Ok(done);
                 }

@@ -104,7 +104,7 @@ pub(crate) fn is_awaited(engine: &Engine) -> bool {
 pub(crate) fn source(ready: Readiness) -> Origin {
     match ready {
         Readiness::Outside(_) => Origin::Outside,
-        Readiness::Descriptor { descriptor, .. } => origin(descriptor),
+        Readiness::Descriptor { descriptor, .. } | Readiness::Refused { descriptor, .. } => origin(descriptor),
         Readiness::List { list, count } => poll::descriptors(list, count).into_iter().map(origin).max().unwrap_or(Origin::Inside),
         Readiness::Sets { below, sets } => poll::selected(below, sets).into_iter().map(origin).max().unwrap_or(Origin::Inside),
         Readiness::Queue { kind, id, .. } if !has_children() && ipc::is_private(kind, id) => Origin::Inside,
@@ -126,12 +126,17 @@ pub(crate) enum Patience {
 pub(crate) fn wait(engine: &Engine, patience: Patience) -> bool {
     const PAUSE_MICROSECONDS: u64 = 200;
     const SHORT: u32 = 250;
+    /// After so many pauses a call that was refused is tried again, as the kernel cannot be asked.
+    const REFUSED: u32 = 50;
     control::note(Note::Outside);
     let awaited: Vec<Readiness> = engine.model.borrow().awaited().filter(|&ready| source(ready) != Origin::Inside).collect();
     let mut tries = 0;
     control::set(Word::AwaitsOutside, u64::from(patience == Patience::Endless));
     loop {
-        if awaited.iter().any(|ready| ready.holds()) {
+        let may_try_again = |ready: &Readiness| {
+            matches!(ready, Readiness::Refused { .. }) && patience == Patience::Endless && tries % REFUSED == REFUSED - 1
+        };
+        if awaited.iter().any(|ready| ready.holds() || may_try_again(ready)) {
             control::set(Word::AwaitsOutside, 0);
             engine.model.borrow_mut().open_to_outside();
             return true;

@@ -291,6 +291,7 @@ impl Model {
     pub(super) fn is_ready(&self, ready: Readiness) -> bool {
         match ready {
             Readiness::Calls { known } => self.calls != known,
+            Readiness::Refused { known, .. } => self.calls != known || self.open_to_outside,
             Readiness::Queue { known, .. } => self.calls != known || (self.open_to_outside && ready.holds()),
             Readiness::Outside(_) if !self.open_to_outside => false,
             _ => ready.holds(),

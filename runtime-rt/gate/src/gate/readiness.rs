@@ -21,6 +21,8 @@ pub(crate) enum Readiness {
     Sets { below: usize, sets: [usize; 3] },
     /// That other threads have made more system calls than these: when the kernel does not say what it takes.
     Calls { known: u64 },
+    /// That they have, since the kernel said that this descriptor is ready and yet refused a call on it: there is room, but not for so much.
+    Refused { descriptor: i32, known: u64 },
     /// That they have, or that a queue or set of semaphores, which others outside may use, is not as it was.
     Queue { kind: Kind, id: usize, known: u64, mark: u64 },
     /// One of these, which is fed from outside.
@@ -45,7 +47,7 @@ impl Readiness {
     pub(crate) fn holds(self) -> bool {
         match self {
             Self::Always => true,
-            Self::Calls { .. } => false,
+            Self::Calls { .. } | Self::Refused { .. } => false,
             Self::Queue { kind, id, mark, .. } => ipc::mark(kind, id) != mark,
             Self::Descriptor { descriptor, events } | Self::Outside(Fed::Descriptor { descriptor, events }) => {
                 poll::is_ready(descriptor, events)
@@ -79,6 +81,7 @@ impl fmt::Display for Readiness {
                 f.write_str("for any of several descriptors")
             }
             Self::Outside(Fed::Child { .. }) => f.write_str("for the end of a process"),
+            Self::Refused { descriptor, .. } => write!(f, "for more room to write to descriptor {descriptor}"),
             Self::Calls { .. } => f.write_str("for the other end of a pipe, or a lock of a file"),
             Self::Queue { kind: Kind::Messages, id, .. } => write!(f, "for messages, or for room for them, in queue {id}"),
             Self::Queue { kind: Kind::Memory, id, .. } => write!(f, "for shared memory {id}"),

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use explorer::target::found::{ENDS, FoundFailure, TakenStep};
+use explorer::target::found::{ENDS, FoundFailure, TakenStep, Unable};
 use explorer::target::page::{EarlyEnd, NOTES, OUT_OF_SIGHT};
 use explorer::target::setup::Setup;
 use explorer::target::watch::{self, Ending, Explored, Limits};
@@ -68,6 +68,7 @@ pub(crate) fn judge(name: &str, explored: Explored) -> anyhow::Result<Explored> 
                 .into())
         }
         Ending::Died(status) => anyhow::bail!("{name}: the engine died with {status}"),
+        Ending::Unable(Unable { why, help }) => Err(Failure::usage(format!("{name}: {why}"), help).into()),
         Ending::Broken(message) => anyhow::bail!("{name}: the engine failed: {message}"),
     }
 }

@@ -35,6 +35,30 @@ fn refused(said: &Said, words: &str) {
 }
 
 #[test]
+fn a_thread_made_past_the_library_is_refused() {
+    const CLONE: &str = "#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+static int n;
+static int add(void *unused) { return n++; }
+static void *work(void *unused) { n++; return unused; }
+int main(void) {
+  pthread_t t;
+  char *stack = malloc(65536);
+  clone(add, stack + 65536, CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, NULL);
+  pthread_create(&t, NULL, work, NULL);
+  pthread_join(t, NULL);
+}
+";
+    let sandbox = Sandbox::new();
+    sandbox.compile("app.c", CLONE, &[]);
+    for driver in ["auto", "fork", "exec"] {
+        refused(&sandbox.atomfix(&["check", "./app", "--driver", driver]), "by the system call `clone`");
+    }
+}
+
+#[test]
 fn a_program_that_is_not_ours_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.write("script", "#!/bin/sh\n");

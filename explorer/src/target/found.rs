@@ -137,6 +137,31 @@ pub struct Found {
     pub divergence: Option<String>,
     /// That a message of the engine's own failure is there.
     pub broken: Option<String>,
+    /// Why the engine cannot go on though it is not wrong.
+    pub unable: Option<Unable>,
+}
+
+/// Why a program cannot be explored, or not any further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unable {
+    /// What is in the way.
+    pub why: String,
+    /// What its user can do.
+    pub help: String,
+}
+
+impl Unable {
+    /// Writes it, as a line.
+    pub fn write(&self, text: &mut String) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "unable {}", escape(&[&self.why[..], &self.help].join("\n")));
+    }
+
+    fn read(value: &str) -> Self {
+        let said = unescape(value);
+        let (why, help) = said.split_once('\n').unwrap_or((&said, ""));
+        Self { why: why.into(), help: help.into() }
+    }
 }
 
 /// Writes steps, a line each.
@@ -322,6 +347,9 @@ impl Found {
                 let _ = writeln!(text, "{key} {}", escape(said));
             }
         }
+        if let Some(unable) = &self.unable {
+            unable.write(&mut text);
+        }
         text
     }
 
@@ -406,6 +434,7 @@ impl Found {
             "asked" => self.asked.push(Asked::read(value, lines)?),
             "divergence" => self.divergence = Some(unescape(value)),
             "broken" => self.broken = Some(unescape(value)),
+            "unable" => self.unable = Some(Unable::read(value)),
             _ => return None,
         }
         Some(())

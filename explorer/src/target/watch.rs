@@ -9,7 +9,7 @@ use std::vec::Vec;
 use model::event::Range;
 use model::report::Estimate;
 
-use super::found::Found;
+use super::found::{Found, Unable};
 use super::page::{EarlyEnd, Phase, Word};
 use super::process::{Orders, Program, Target, interrupt, kill, rest_beside, start};
 use super::setup::{Setup, parked};
@@ -39,6 +39,8 @@ pub enum Ending {
     Stuck,
     /// The engine found itself to be wrong.
     Broken(String),
+    /// The engine cannot go on, which is the program's or the machine's doing.
+    Unable(Unable),
 }
 
 /// What came of an exploration.
@@ -322,7 +324,10 @@ fn ending(target: &Target, status: ExitStatus) -> io::Result<Ending> {
         Some(Phase::Ended | Phase::Waiting) => Ending::Ended,
         Some(Phase::Before) | None => Ending::NeverBegan(status),
         Some(Phase::Exploring) => Ending::Died(status),
-        Some(Phase::Broken) => Ending::Broken(Found::from_text(&target.found()?).broken.unwrap_or_default()),
+        Some(Phase::Broken) => {
+            let found = Found::from_text(&target.found()?);
+            found.unable.map_or_else(|| Ending::Broken(found.broken.unwrap_or_default()), Ending::Unable)
+        }
     })
 }
 

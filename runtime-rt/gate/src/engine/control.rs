@@ -4,6 +4,7 @@ use alloc::string::String;
 use core::fmt::Write;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+use explorer::target::found::Unable;
 use explorer::target::page::{BYTES, EARLY, EARLY_BYTES, EARLY_ENTRIES, FOUND, Note, Phase, SETUP, Word};
 use explorer::target::setup::Setup;
 
@@ -129,6 +130,15 @@ pub(crate) fn broken(message: &str) -> ! {
     call::exit_process(70)
 }
 
+/// The program, or the machine, is such that exploring cannot go on: says so and ends the process.
+pub(crate) fn unable(why: &str, help: &str) -> ! {
+    let mut text = String::new();
+    Unable { why: why.into(), help: help.into() }.write(&mut text);
+    report(&text);
+    set(Word::Phase, Phase::Broken as u64);
+    call::exit_process(70)
+}
+
 /// As `broken`, for a panic.
 #[cfg(panic = "abort")]
 pub(crate) fn internal_error(info: &core::panic::PanicInfo<'_>) -> ! {
@@ -139,5 +149,5 @@ pub(crate) fn internal_error(info: &core::panic::PanicInfo<'_>) -> ! {
 
 /// A symbol that every C library has is missing.
 pub(crate) fn missing_symbol() -> ! {
-    broken("the C library lacks a function that the gate stands in front of; a static executable cannot be explored")
+    unable("the C library lacks a function that the gate stands in front of", "a static executable cannot be explored: link it dynamically")
 }

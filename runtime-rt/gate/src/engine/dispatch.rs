@@ -128,6 +128,20 @@ fn print(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> Optio
     }
 }
 
+/// Whether what a call makes runs beside us in our memory. One for which we wait (`posix_spawn`) does not.
+fn shares_memory(number: libc::c_long, arguments: &[usize; 6]) -> bool {
+    let flags = match number {
+        libc::SYS_clone => arguments[0] as u64,
+        libc::SYS_clone3 if arguments[0] != 0 => {
+            let first: *const u64 = core::ptr::with_exposed_provenance(arguments[0]);
+            // SAFETY: the program passes a description, which begins with the flags.
+            unsafe { first.read() }
+        }
+        _ => 0,
+    };
+    flags & (libc::CLONE_VM | libc::CLONE_VFORK) as u64 == libc::CLONE_VM as u64
+}
+
 /// Calls that do not simply return.
 fn irregular(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> Option<Verdict> {
     match number {
@@ -139,9 +153,19 @@ fn irregular(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> O
         libc::SYS_fork => Some(Verdict::Done(fork(number, *arguments))),
         libc::SYS_clone if arguments[1] == 0 && arguments[0] & word(libc::CLONE_VM) == 0 => Some(Verdict::Done(fork(number, *arguments))),
         libc::SYS_vfork | libc::SYS_clone | libc::SYS_clone3 => {
+            if shares_memory(number, arguments) {
+                if number == libc::SYS_clone {
+                    control::unable(
+                        "it makes a thread by the system call `clone`, beside which nothing can be controlled",
+                        "have it made by pthread_create, or leave it out where the program is explored",
+                    );
+                }
+                // The C library's own, for `aio` and its like.
+                control::note(Note::RawThreads);
+            } else {
+                control::note(Note::Forks);
+            }
             clock::give_back();
-            let thread = number == libc::SYS_clone && arguments[0] & word(libc::CLONE_THREAD) != 0;
-            control::note(if thread { Note::RawThreads } else { Note::Forks });
             Some(Verdict::Past)
         }
         libc::SYS_kill | libc::SYS_tkill | libc::SYS_tgkill | libc::SYS_rt_sigqueueinfo | libc::SYS_rt_tgsigqueueinfo => {

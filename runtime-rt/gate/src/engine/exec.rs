@@ -53,7 +53,7 @@ pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) 
         start_anew(own.0, &environment);
     }
     if child < 0 {
-        control::broken("fork failed: too many processes, or too little memory");
+        control::unable("no process can be started for an execution", fork::TOO_LITTLE);
     }
     control::set(Word::Child, u64::from(child.unsigned_abs()));
     let status = call::wait_for(child);
@@ -113,7 +113,10 @@ pub(crate) fn job() -> Option<&'static Job> {
     // SAFETY: the process that asks has put it there and waits.
     let job = unsafe { &*job };
     if job.code != code() {
-        control::broken("the program is at other addresses in each process; a fresh process for each execution needs them to be the same");
+        control::unable(
+            "the program is at other addresses in each process, where a fresh one for each execution needs them to be the same",
+            "explore it with `--driver fork`",
+        );
     }
     Some(job)
 }

@@ -249,7 +249,10 @@ fn must_begin_anew(engine: &Engine, driver: &mut InUse, ended: &Ended) -> bool {
     match ended {
         Ended::NeedLenders => {
             if !driver::lend_more(engine, *driver) {
-                control::broken("the system allows no more threads");
+                control::unable(
+                    "the system allows no more threads",
+                    "see its limits (`ulimit -u`, cgroups), or have the program make fewer",
+                );
             }
         }
         Ended::Learnt => {}

@@ -16,6 +16,9 @@ use super::failure::Failed;
 use super::fiber::Engine;
 use crate::sys::call;
 
+/// What to do where the system refuses a process.
+pub(super) const TOO_LITTLE: &str = "there are too many processes (`ulimit -u`), or too little memory is left; use fewer workers (`-j`)";
+
 /// Status of a child that left its result.
 const LEFT_RESULT: i32 = 0;
 
@@ -41,7 +44,7 @@ pub(crate) fn execute(engine: &Engine, strategy: &mut dyn Strategy, limit: u64) 
             }
             conclude(engine, result.take(), status)
         }
-        _ => control::broken("fork failed: too many processes, or too little memory"),
+        _ => control::unable("no process can be started for an execution", TOO_LITTLE),
     }
 }
 
@@ -74,7 +77,10 @@ pub(super) fn fork() -> libc::pid_t {
 /// What went wrong when the child died on its own.
 fn died(engine: &Engine, status: i32) -> Failed {
     if !engine.is_at_rest() {
-        control::broken("an execution was killed in the middle of what it shares with others, for want of memory perhaps");
+        control::unable(
+            "an execution was killed in the middle of what it shares with others",
+            "see how much memory it needs, and whether anybody else has killed it",
+        );
     }
     let (thread, site) = (Some(engine.current()), engine.with_current(|fiber| fiber.last_site.get()));
     if libc::WIFSIGNALED(status) {

@@ -142,3 +142,23 @@ fn nothing_is_lost_behind_failures_and_semaphores() {
         }
     }
 }
+
+#[test]
+fn a_race_asks_for_more_where_what_comes_later_is_something_else() {
+    // The writes of c and d to x race in many executions that begin alike. Whether b writes there too comes out later, by the order of what is
+    // done to y, and decides whether an exploration that begins with another step holds the other order of the two.
+    for y in ["load y s", "add y 4", "lock m, load y s, unlock m"] {
+        let program = parse(&format!(
+            "main: create a, create b, create c, create d
+             a: store y 1
+             b: store y 2, load y r, skip 1 unless r == 2, store x 8
+             c: {y}, store x 5
+             d: add x 1"
+        ));
+        let (mut sleeping, mut dpor) = (DepthFirst::new(Extent::SleepSets), Dpor::new());
+        let (expected, _) = oracle::outcomes(&program, Within::Everything);
+        assert_eq!(outcomes(&program, &mut sleeping), expected, "{y}");
+        assert_eq!(outcomes(&program, &mut dpor), expected, "{y}");
+        assert_eq!((dpor.counts().schedules, dpor.counts().abandoned), (sleeping.counts().schedules, 0), "{y}");
+    }
+}

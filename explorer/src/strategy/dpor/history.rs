@@ -1,7 +1,8 @@
 //! The steps of the current execution: vector clocks, what each object went through, and the races between steps.
 //!
 //! Steps are appended as they are chosen and cut off when the search goes back, so that a common beginning of executions
-//! is worked on once. Only the races of appended steps are reported: those of the common beginning were before.
+//! is worked on once. Only the races of appended steps are reported: those of the common beginning were before. Which of them are to be looked at
+//! again, the search knows.
 //!
 //! Steps that may conflict have a key in common (`keys`); they do when `dependence` says so.
 
@@ -37,8 +38,27 @@ pub(super) struct Race {
 pub(super) enum Second {
     /// A step of the history.
     At(usize),
-    /// A step that was pending, and blocked, at the end.
-    Pending(ThreadId, Event),
+    /// A step that was pending, and blocked, after so many steps.
+    Pending(ThreadId, Event, usize),
+}
+
+impl Second {
+    /// Where it came, or would have come: steps from there on came later.
+    pub(super) fn place(&self) -> usize {
+        match *self {
+            Self::At(at) | Self::Pending(_, _, at) => at,
+        }
+    }
+}
+
+impl Race {
+    /// Whether a history of so many of the same steps has it.
+    pub(super) fn is_within(&self, length: usize) -> bool {
+        match self.second {
+            Second::At(at) => at < length,
+            Second::Pending(_, _, at) => at <= length,
+        }
+    }
 }
 
 /// What to make of a race.
@@ -250,7 +270,7 @@ impl History {
     pub(super) fn pending(&mut self, thread: ThreadId, event: Event, races: &mut Vec<Race>) {
         self.make_room(thread);
         let start = self.begin_clock(thread, &event);
-        self.find_races(start, thread, (&event, &Footprint::of(&event)), Second::Pending(thread, event), races);
+        self.find_races(start, thread, (&event, &Footprint::of(&event)), Second::Pending(thread, event, self.steps.len()), races);
         self.clocks.truncate(start);
     }
 
@@ -275,7 +295,7 @@ impl History {
     pub(super) fn independent_of(&mut self, race: &Race, ended: Option<usize>, kept: &mut Vec<usize>) {
         let (second, footprint) = match race.second {
             Second::At(at) => (at, self.steps[at].footprint),
-            Second::Pending(_, event) => (self.steps.len(), Footprint::of(&event)),
+            Second::Pending(_, event, _) => (self.steps.len(), Footprint::of(&event)),
         };
         kept.clear();
         let number = |at: usize| (self.steps[at].thread.index(), self.steps[at].number);

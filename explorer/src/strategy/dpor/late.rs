@@ -24,7 +24,7 @@ pub(super) fn stopped(history: &History, last: usize, before: &ThreadSet, point:
     }
     for thread in before.difference(point.enabled).iter().filter(|&thread| thread != by) {
         if let Some(event) = waiting_call(point, thread) {
-            races.push(Race { first: last, second: Second::Pending(thread, event), remedy: Remedy::Reverse });
+            races.push(Race { first: last, second: Second::Pending(thread, event, last + 1), remedy: Remedy::Reverse });
         }
     }
 }
@@ -34,7 +34,7 @@ pub(super) fn came_late(history: &mut History, lacking: &mut Vec<(ThreadId, u32)
     for (thread, what) in lacking.drain(..) {
         let Some(event) = waiting_call(point, thread) else { continue };
         if let Some(first) = history.emptied_by(thread, &event, what) {
-            races.push(Race { first, second: Second::Pending(thread, event), remedy: Remedy::Reverse });
+            races.push(Race { first, second: Second::Pending(thread, event, history.len()), remedy: Remedy::Reverse });
         }
     }
 }

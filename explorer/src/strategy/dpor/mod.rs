@@ -5,6 +5,10 @@
 //! that do not come after the first one, then the second one, are a beginning that no explored execution has, unless a
 //! sleeping thread or a planned beginning covers it. It is planned as a *wakeup sequence* at the point of the first step.
 //!
+//! A race is looked at when its second step is new, and again in later executions that begin with both, unless it is *settled*: what covers its
+//! sequence begins with a step that comes no later than the second one, so that it covers whatever comes later. (The paper looks at all races of each
+//! execution.)
+//!
 //! In reading order: the steps of the current execution, with who comes before whom and who races (`history`), where steps meet (`keys`), what was
 //! done there (`objects`), who holds which locks at any point (`holds`), what a step does in the other order (`reversal`), which system calls came too late (`late`), the planned beginnings (`wakeup`), the search (`search`), and
 //! a search within a bound that shares the steps with it alone (`bounded`). What several searches do together: planned beginnings that are handed on

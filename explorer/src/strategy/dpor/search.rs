@@ -30,7 +30,7 @@ pub struct Dpor {
     /// What it was given.
     begins: Subtree,
     history: History,
-    /// Races of the current execution that the one before did not have.
+    /// Races of the current execution that the one before did not have, or that may ask for more.
     races: Vec<Race>,
     /// Memory for the steps of a sequence.
     kept: Vec<usize>,
@@ -72,6 +72,15 @@ struct Node {
     planned: Option<Plan>,
     /// How many threads were tried here before the chosen one.
     tried: u32,
+}
+
+/// Whether a race may ask for more in later executions that have it too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Not if what covers it begins with a step that comes before the second one, or is that: whatever comes later, it is explored after that.
+    Settled,
+    /// What covers it may not cover it where what comes later is something else.
+    Open,
 }
 
 impl Node {
@@ -272,12 +281,7 @@ impl Dpor {
         // Not of a deadlock: its last step might have had others after it.
         let ended = self.history.len().checked_sub(1).filter(|&last| self.history.step(last).1.kind == EventKind::Fail);
         let mut races = core::mem::take(&mut self.races);
-        for race in races.drain(..) {
-            let planned = race.remedy != Remedy::Expand && self.plan_sequence(&race, ended) != Insertion::Unplannable;
-            if !planned {
-                self.path.level_mut(race.first).expand(&mut self.plans);
-            }
-        }
+        races.retain(|race| self.plan_race(race, ended) == Standing::Open);
         self.races = races;
         if ending.outcome == Outcome::Abandoned {
             return;
@@ -300,11 +304,21 @@ impl Dpor {
         }
     }
 
-    fn plan_sequence(&mut self, race: &Race, ended: Option<usize>) -> Insertion {
+    /// Plans what a race asks for.
+    fn plan_race(&mut self, race: &Race, ended: Option<usize>) -> Standing {
+        let planned = if race.remedy == Remedy::Expand { None } else { self.plan_sequence(race, ended) };
+        planned.unwrap_or_else(|| {
+            self.path.level_mut(race.first).expand(&mut self.plans);
+            Standing::Settled
+        })
+    }
+
+    /// Plans the sequence that a race asks for; `None` when it cannot be planned.
+    fn plan_sequence(&mut self, race: &Race, ended: Option<usize>) -> Option<Standing> {
         let becomes = match reversed(&self.history, race) {
             Reversed::Same => None,
             Reversed::Becomes(event) => Some(event),
-            Reversed::Unknown => return Insertion::Unplannable,
+            Reversed::Unknown => return None,
         };
         let mut kept = core::mem::take(&mut self.kept);
         self.history.independent_of(race, ended, &mut kept);
@@ -318,30 +332,39 @@ impl Dpor {
                 Some(event) => Seen { event, footprint: Footprint::of(event), planned: None, ..step(*at) },
                 None => step(*at),
             },
-            Second::Pending(thread, event) => Seen::new(*thread, event),
+            Second::Pending(thread, event, _) => Seen::new(*thread, event),
         };
+        let before = kept.iter().filter(|&&at| at < race.second.place()).map(|&at| self.history.step(at).0);
+        let bound: ThreadSet = before.chain(becomes.is_none().then_some(second.thread)).collect();
+        let standing_of = |thread| if bound.contains(thread) { Standing::Settled } else { Standing::Open };
         let mut sequence: Vec<Seen<'_>> = kept.iter().map(|&at| step(at)).chain([second]).collect();
         let node = &self.path.level(race.first).node;
         let absent = |thread| sequence.iter().all(|step| step.thread != thread);
         let narrow = node.narrow();
         let barren = |thread| narrow.contains(thread) && absent(thread);
         let covered = |&(thread, ref event): &(ThreadId, Event)| !barren(thread) && is_weak_initial(thread, || Some(event), &sequence);
-        let insertion = if node.covered().any(covered) {
-            Insertion::Covered
+        let covering = |standing: Standing| node.covered().filter(move |(thread, _)| standing_of(*thread) == standing).any(covered);
+        let planned = if covering(Standing::Settled) {
+            Some(Standing::Settled)
+        } else if covering(Standing::Open) {
+            Some(Standing::Open)
         } else {
             let mut planned = node.planned;
             let apart = if node.alone.is_empty() { None } else { self.plans.take_out(&mut planned, absent) };
             let told = if race.first < self.closed { self.plans.crowded(planned, &sequence, TOLD) } else { None };
-            let insertion = match told {
+            let begins = match told {
                 // Whoever is asked for that step explores this sequence too.
-                Some(thread) if node.enabled.contains(thread) => Insertion::Covered,
-                _ => self.plans.insert(&mut planned, &mut sequence),
+                Some(thread) if node.enabled.contains(thread) => Some(thread),
+                _ => match self.plans.insert(&mut planned, &mut sequence) {
+                    (Insertion::Unplannable, _) => None,
+                    (Insertion::Planned | Insertion::Covered, begins) => begins,
+                },
             };
             self.path.level_mut(race.first).node.planned = self.plans.append(planned, apart);
-            insertion
+            begins.map(standing_of)
         };
         self.kept = kept;
-        insertion
+        planned
     }
 
     /// Moves to the next path.
@@ -359,6 +382,8 @@ impl Dpor {
         // Steps after a turn are our own.
         self.closed = self.closed.min(self.path.levels().len());
         self.history.go_back(self.path.levels().len(), turn.as_ref());
+        let length = self.history.len();
+        self.races.retain(|race| race.is_within(length));
         if let Some(Turn::Step(next)) = turn {
             self.guide = next.children;
             self.guided_picks = next.picks;
@@ -372,7 +397,6 @@ impl Strategy for Dpor {
     }
 
     fn begin(&mut self) -> bool {
-        self.races.clear();
         self.lacking.clear();
         self.exit = self.exit.filter(|&at| at < self.repeats());
         self.path.begin()

@@ -152,35 +152,38 @@ impl Plans {
         self.append(first, Some(alone))
     }
 
-    /// Plans a sequence, unless the tree covers it.
-    pub(super) fn insert(&mut self, first: &mut Option<Plan>, mut sequence: &mut [Seen<'_>]) -> Insertion {
+    /// Plans a sequence, unless the tree covers it. Also whose step it begins with there.
+    pub(super) fn insert(&mut self, first: &mut Option<Plan>, mut sequence: &mut [Seen<'_>]) -> (Insertion, Option<ThreadId>) {
         let (mut parent, mut branches) = (None, *first);
+        let mut begins = None;
         let last = loop {
             let branch = match self.fitting(branches, sequence) {
                 Ok(branch) => branch,
                 Err(last) => break last,
             };
             let Link { thread, picked, child, .. } = self.links[branch.at()];
+            begins = begins.or(Some(thread));
             if let Some(own) = sequence.iter().position(|step| step.thread == thread) {
                 let any_picked = picked || !sequence[own].picks.is_empty();
                 if any_picked && !sequence[own].is_picked_as(&self.steps[branch.at()].picks) {
-                    return Insertion::Unplannable;
+                    return (Insertion::Unplannable, begins);
                 }
                 sequence[..=own].rotate_right(1);
                 sequence = &mut sequence[1..];
             }
             if child.is_none() {
-                return Insertion::Covered;
+                return (Insertion::Covered, begins);
             }
             (parent, branches) = (Some(branch), child);
         };
+        begins = begins.or(sequence.first().map(|step| step.thread));
         let chain = sequence.iter().rev().fold(None, |child, step| Some(self.add(step.plan(), child)));
         match (last, parent) {
             (Some(last), _) => self.links[last.at()].next = chain,
             (None, Some(parent)) => self.links[parent.at()].child = chain,
             (None, None) => *first = chain,
         }
-        Insertion::Planned
+        (Insertion::Planned, begins)
     }
 
     /// The planned step, with so many sequences after it, that a sequence would be planned after.
@@ -359,7 +362,7 @@ mod tests {
     fn planned(sequences: &[(&str, Insertion)]) -> (Plans, Option<Plan>) {
         let (mut plans, mut first) = (Plans::default(), None);
         for (text, expected) in sequences {
-            let insertion = plans.insert(&mut first, &mut sequence(&events(text)));
+            let (insertion, _) = plans.insert(&mut first, &mut sequence(&events(text)));
             assert_eq!(insertion, *expected, "{text} into {}", draw(&plans, first));
         }
         (plans, first)
@@ -386,8 +389,10 @@ mod tests {
         let next = plans.take_first(&mut first).expect("a step is planned");
         assert_eq!((next.thread, draw(&plans, next.children), draw(&plans, first)), (ThreadId(1), "2 3".into(), "4".into()));
         plans.forget(next.children);
-        assert_eq!(plans.insert(&mut first, &mut sequence(&events("5x 6x 5x"))), Planned);
+        assert_eq!(plans.insert(&mut first, &mut sequence(&events("5x 6x 5x"))), (Planned, Some(ThreadId(5))));
         assert_eq!((draw(&plans, first), plans.links.len()), ("4 5(6(5))".into(), 4));
+        // It begins with a step that is planned already, though not with its own first one.
+        assert_eq!(plans.insert(&mut first, &mut sequence(&events("6z 5x 7x"))), (Planned, Some(ThreadId(5))));
     }
 
     #[test]

@@ -77,7 +77,7 @@ fn the_weighted_walk_draws_schedules_evenly() {
     let late = |name| {
         let seen = explore(&program, &mut *config(name, 2000, 5).build());
         let sees_it = |outcome: &explorer::fake::machine::Outcome| match outcome {
-            explorer::fake::machine::Outcome::Ended(_, registers) => registers[1].is_some_and(|registers| registers[0] == 0),
+            explorer::fake::machine::Outcome::Ended(_, registers, _) => registers[1].is_some_and(|registers| registers[0] == 0),
             _ => false,
         };
         seen.outcomes.iter().filter(|(outcome, _)| sees_it(outcome)).map(|(_, count)| count).sum::<u64>()

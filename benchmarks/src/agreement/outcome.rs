@@ -17,7 +17,7 @@ pub type Words = BTreeSet<String>;
 #[must_use]
 pub fn of_data(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Ended(variables, registers) => {
+        Outcome::Ended(variables, registers, _) => {
             let mut text = variables.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
             for (body, registers) in registers.iter().enumerate() {
                 if let Some([r, s]) = registers {
@@ -27,7 +27,7 @@ pub fn of_data(outcome: &Outcome) -> String {
             }
             text
         }
-        Outcome::Exited(variables, _) => {
+        Outcome::Exited(variables, ..) => {
             let variables = variables.iter().map(ToString::to_string).collect::<Vec<_>>();
             format!("exit {}", variables.join(" "))
         }
@@ -77,9 +77,9 @@ mod tests {
 
     #[test]
     fn outcomes_have_the_words_that_the_interpreter_prints() {
-        let ended = Outcome::Ended(vec![1, -2], vec![Some([0, 3]), None, Some([4, 5])]);
+        let ended = Outcome::Ended(vec![1, -2], vec![Some([0, 3]), None, Some([4, 5])], Vec::new());
         assert_eq!(of_data(&ended), "1 -2 | 0: 0 3 | 2: 4 5");
-        assert_eq!(of_data(&Outcome::Exited(vec![1, -2], vec![Some([0, 3])])), "exit 1 -2");
+        assert_eq!(of_data(&Outcome::Exited(vec![1, -2], vec![Some([0, 3])], Vec::new())), "exit 1 -2");
         assert_eq!(of_data(&Outcome::Failed(1, 3)), of_failure(FailureKind::Assert, "Assertion `1 3' failed"));
         assert_eq!(of_data(&Outcome::Deadlock(Vec::new())), of_failure(FailureKind::LostWakeUp, "a thread waits"));
         let words = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Words>();

@@ -1,6 +1,6 @@
 //! Random programs as data for the compiled interpreter (`benchmarks/agreement/interpreter.c`), and as C of their own.
 //!
-//! Not here: injected locks, which programs do not have.
+//! Not here: injected locks, which programs do not have, writes to all variables at once, and pipes.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ struct Code {
     text: String,
 }
 
-/// `None` for injected locks.
+/// `None` for what is not here.
 fn code(op: Op) -> Option<Code> {
     let index = |index: usize| i64::try_from(index).unwrap_or(i64::MAX);
     let (numbers, text) = match op {
@@ -53,11 +53,12 @@ fn code(op: Op) -> Option<Code> {
             ([23, index(count), index(r), value, 0], format!("if (REGISTER({r}) != {value}) goto after_$skip"))
         }
         Op::Acquire(..) | Op::Degrade(_) | Op::Release(_) | Op::Drop { .. } | Op::Fill { .. } => return None,
+        Op::Put { .. } | Op::Get { .. } | Op::TryGet { .. } | Op::Move { .. } | Op::Await { .. } => return None,
     };
     Some(Code { numbers, text })
 }
 
-/// The program as an argument for the interpreter; `None` when it has injected locks, or writes all variables at once.
+/// The program as an argument for the interpreter; `None` when it does what is not here.
 #[must_use]
 pub fn data(program: &Program) -> Option<String> {
     let mut text = String::new();
@@ -73,7 +74,7 @@ pub fn data(program: &Program) -> Option<String> {
     Some(text.trim_start().to_owned())
 }
 
-/// The program as C, to be linked with `state.c`; `None` when it has injected locks, or writes all variables at once.
+/// The program as C, to be linked with `state.c`; `None` when it does what is not here.
 #[must_use]
 pub fn c(program: &Program) -> Option<String> {
     let mut text = String::from(

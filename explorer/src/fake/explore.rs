@@ -7,11 +7,12 @@ use model::event::Event;
 use model::ids::{ObjectId, ThreadId};
 
 use super::machine::{Machine, Outcome};
+use super::pipes::End;
 use super::program::Program;
 use crate::minimize::Traced;
 use crate::strategy::around::{Around, Change};
 use crate::strategy::replay::{Expected, What};
-use crate::strategy::{Choice, Ending, Outcome as Verdict, Pick, Point, Step, Strategy};
+use crate::strategy::{Choice, Ending, Outcome as Verdict, Pick, Point, Step, Strategy, Supply};
 
 /// What an exploration saw.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -83,11 +84,13 @@ fn execute_after(
         let event = pending[thread.index()].expect("an enabled thread has a pending event");
         let woken = pick(&machine, program, thread, event.object, strategy);
         let overwritten = machine.overwritten(program, thread);
+        let ready = machine.ready_ends();
         let outcome = machine.perform(program, thread, woken);
         strategy.executed(&Step { thread, event });
         if let Some(before) = overwritten {
             strategy.overwrote(before);
         }
+        tell_supplies(&machine, program, thread, &ready, strategy);
         for (lock, left) in machine.take_dropped() {
             strategy.released(thread, lock, left);
         }
@@ -99,6 +102,17 @@ fn execute_after(
             strategy.end(&Ending { outcome: Verdict::Failed, pending });
             return (Some(outcome), steps);
         }
+    }
+}
+
+/// Tells of what was ready before the thread's step and is not now, and of what the thread has to wait for.
+fn tell_supplies(machine: &Machine, program: &Program, thread: ThreadId, before: &[End], strategy: &mut dyn Strategy) {
+    let now = machine.ready_ends();
+    for end in before.iter().filter(|end| !now.contains(end)) {
+        strategy.supplied(thread, Supply::Emptied(end.number()));
+    }
+    for end in machine.lacked_ends(program, thread) {
+        strategy.supplied(thread, Supply::Lacked(end.number()));
     }
 }
 

@@ -65,7 +65,7 @@ pub fn program(seed: u64, flavor: Flavor) -> Program {
         }
         bodies.push(body);
     }
-    Program { bodies, sizes }
+    Program { bodies, sizes, room: Vec::new() }
 }
 
 /// Whether the body has ended the process, where nothing can follow that.

@@ -10,6 +10,7 @@ use model::event::{Comparison, Event, EventKind, Range};
 use model::ids::{ObjectId, SiteKey, ThreadId};
 use model::pair::{Mode, Rw};
 
+use super::pipes::{End, Pipes};
 use super::program::{Op, Program, REGISTERS, Value};
 use crate::threads::ThreadSet;
 
@@ -24,6 +25,7 @@ pub struct Machine {
     /// Holders of each injected lock.
     locks: Vec<Vec<(ThreadId, Mode)>>,
     semaphores: Vec<u32>,
+    pipes: Pipes,
     /// The thread of each body, once it was created.
     created: Vec<Option<ThreadId>>,
     /// Who ends the process: it alone goes on, with what its body has after that.
@@ -60,10 +62,10 @@ struct Mutex {
 /// How a run ended. Two runs are the same outcome when these are equal.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Outcome {
-    /// All threads ended: the variables, and the registers of each body's thread.
-    Ended(Vec<i64>, Vec<Option<[i64; REGISTERS]>>),
+    /// All threads ended: the variables, the registers of each body's thread, and what is left in each pipe.
+    Ended(Vec<i64>, Vec<Option<[i64; REGISTERS]>>, Vec<Vec<i64>>),
     /// A thread ended the process: likewise.
-    Exited(Vec<i64>, Vec<Option<[i64; REGISTERS]>>),
+    Exited(Vec<i64>, Vec<Option<[i64; REGISTERS]>>, Vec<Vec<i64>>),
     /// An assertion failed: body and operation.
     Failed(usize, usize),
     /// Nobody can go on: where each body's thread stands, if it exists and has not ended.
@@ -82,6 +84,7 @@ impl Machine {
             conditions: vec![Vec::new(); sizes.conditions],
             locks: vec![Vec::new(); sizes.locks],
             semaphores: vec![0; sizes.semaphores],
+            pipes: Pipes::new(&program.room),
             created: vec![None; program.bodies.len()],
             exiting: None,
             dropped: Vec::new(),
@@ -153,6 +156,9 @@ impl Machine {
             Op::Release(lock) => object(Sort::Lock, lock, EventKind::Release),
             Op::Post(semaphore) => object(Sort::Semaphore, semaphore, EventKind::SemPost),
             Op::Take(semaphore) => object(Sort::Semaphore, semaphore, EventKind::SemWait),
+            Op::Put { .. } | Op::Get { .. } | Op::TryGet { .. } | Op::Move { .. } | Op::Await { .. } => {
+                Some(Event { kind: EventKind::External, range: None, object: None, site })
+            }
             Op::Create(_) => plain(EventKind::Create { child: ThreadId::new(self.threads.len()) }),
             // A thread that was never created is waited for in vain: it waits for itself.
             Op::Join(body) => plain(EventKind::Join { child: self.created[body].unwrap_or(thread) }),
@@ -186,8 +192,23 @@ impl Machine {
             Some(Op::Acquire(lock, mode)) => self.locks[lock].iter().all(|&(holder, held)| holder == thread || compatible(held, mode)),
             Some(Op::Take(semaphore)) => self.semaphores[semaphore] > 0,
             Some(Op::Join(body)) => self.created[body].is_some_and(|child| self.threads[child.index()].phase == Phase::Ended),
+            Some(op @ (Op::Put { .. } | Op::Get { .. } | Op::Await { .. })) => ends(op).iter().any(|&end| self.pipes.is_ready(end)),
             _ => true,
         }
+    }
+
+    /// The ends of pipes that are ready.
+    #[must_use]
+    pub fn ready_ends(&self) -> Vec<End> {
+        self.pipes.ready()
+    }
+
+    /// The ends of pipes that a thread waits for; none when one of them is ready.
+    #[must_use]
+    pub fn lacked_ends(&self, program: &Program, thread: ThreadId) -> Vec<End> {
+        let state = &self.threads[thread.index()];
+        let op = self.op(program, thread).filter(|_| state.phase == Phase::Running);
+        op.map(ends).filter(|ends| !ends.iter().any(|&end| self.pipes.is_ready(end))).unwrap_or_default()
     }
 
     fn is_free(&self, mutex: usize, except: Option<ThreadId>) -> bool {
@@ -224,12 +245,7 @@ impl Machine {
         };
         match op {
             Op::Read { variable, register, .. } => self.threads[index].registers[register] = self.variables[variable],
-            Op::Write { variable, value, .. } => {
-                self.variables[variable] = match value {
-                    Value::Constant(number) => number,
-                    Value::Register(register, plus) => self.threads[index].registers[register] + plus,
-                }
-            }
+            Op::Write { variable, value, .. } => self.variables[variable] = self.value(thread, value),
             Op::Add { variable, amount } => self.variables[variable] += amount,
             Op::Fill { value } => self.variables.fill(value),
             Op::CompareAndSwap { variable, expected, value, register } => {
@@ -305,6 +321,15 @@ impl Machine {
             Op::Release(lock) => self.locks[lock].retain(|(holder, _)| *holder != thread),
             Op::Post(semaphore) => self.semaphores[semaphore] += 1,
             Op::Take(semaphore) => self.semaphores[semaphore] -= 1,
+            Op::Put { pipe, value } => self.pipes.put(pipe, self.value(thread, value)),
+            Op::Get { pipe, register } | Op::TryGet { pipe, register } => {
+                self.threads[index].registers[register] = self.pipes.get(pipe).unwrap_or(-1);
+            }
+            Op::Move { from, to, register } => self.threads[index].registers[register] = i64::from(self.pipes.shift(from, to)),
+            Op::Await { pipes: [first, second], register } => {
+                let [first, second] = [first, second].map(|pipe| i64::from(self.pipes.is_ready(End::Out(pipe))));
+                self.threads[index].registers[register] = first + 2 * second;
+            }
             Op::Create(body) => drop(self.spawn(body)),
             Op::Join(_) | Op::Yield => {}
             Op::ExitProcess => self.exiting = Some(thread),
@@ -316,6 +341,13 @@ impl Machine {
         self.threads[index].at += 1;
         self.settle(program, thread);
         None
+    }
+
+    fn value(&self, thread: ThreadId, value: Value) -> i64 {
+        match value {
+            Value::Constant(number) => number,
+            Value::Register(register, plus) => self.threads[thread.index()].registers[register] + plus,
+        }
     }
 
     /// What is in the variable that the thread's pending event would write to.
@@ -366,13 +398,23 @@ impl Machine {
         let registers = || bodies.clone().map(|body| of_body(body).map(|thread| thread.registers)).collect();
         let is_over = |thread: ThreadId| self.threads[thread.index()].phase == Phase::Ended;
         if self.exiting.is_some_and(is_over) {
-            Outcome::Exited(self.variables.clone(), registers())
+            Outcome::Exited(self.variables.clone(), registers(), self.pipes.left())
         } else if self.threads.iter().all(|thread| thread.phase == Phase::Ended) {
-            Outcome::Ended(self.variables.clone(), registers())
+            Outcome::Ended(self.variables.clone(), registers(), self.pipes.left())
         } else {
             let stands = |thread: &Thread| (thread.phase != Phase::Ended).then_some(thread.at);
             Outcome::Deadlock(bodies.map(|body| of_body(body).and_then(stands)).collect())
         }
+    }
+}
+
+/// The ends of pipes of which an operation needs one to be ready.
+fn ends(op: Op) -> Vec<End> {
+    match op {
+        Op::Put { pipe, .. } => vec![End::In(pipe)],
+        Op::Get { pipe, .. } => vec![End::Out(pipe)],
+        Op::Await { pipes, .. } => pipes.map(End::Out).into(),
+        _ => Vec::new(),
     }
 }
 

@@ -10,10 +10,13 @@
 //! | `wait c m`, `timedwait c m r`, `signal c`, `broadcast c` | conditions; a time-out sets the register to 1 |
 //! | `acquire k X`, `degrade k`, `release k` | injected locks, in modes R, U, X |
 //! | `post n`, `take n` | semaphores, from 0 |
+//! | `put p 1`, `get p r`, `tryget p r` | pipes: `put` waits for room, `get` for something; `tryget` gives -1 where there is nothing |
+//! | `move p q r` | takes the first thing out of one and puts it into another, if there is one and room for it; 1 in the register says so |
+//! | `await p q r` | waits until there is something in one of two pipes, takes nothing, and says where: 1, 2, or 3 for both |
 //! | `create a`, `join a`, `yield`, `exit` | threads; `exit` ends the process: what comes after it runs alone |
 //! | `assert r == 1`, `skip 2 unless r == 1`, `drop k` | part of the step before them; an assertion that fails is one of its own; `drop` is a release, `drop k R` weakens |
 //!
-//! Names need no declaration. Texts are ours, so a mistake in one panics.
+//! Names need no declaration. A pipe has room for as much as the number at the end of its name says (`p2`), for one thing without. Texts are ours, so a mistake in one panics.
 
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -27,6 +30,8 @@ pub struct Program {
     pub bodies: Vec<Vec<Op>>,
     /// How many variables it has; mutexes, conditions, injected locks and semaphores likewise.
     pub sizes: Sizes,
+    /// For how many things each pipe has room.
+    pub room: Vec<usize>,
 }
 
 /// How many objects of each sort there are.
@@ -87,6 +92,16 @@ pub enum Op {
     Post(usize),
     /// Takes from a semaphore.
     Take(usize),
+    /// Puts something into a pipe when there is room.
+    Put { pipe: usize, value: Value },
+    /// Takes the first thing out when there is one.
+    Get { pipe: usize, register: usize },
+    /// Takes it if there is one; -1 in the register says that there was none.
+    TryGet { pipe: usize, register: usize },
+    /// Takes the first thing out of one pipe and puts it into another, if there is one and room; 1 in the register says so.
+    Move { from: usize, to: usize, register: usize },
+    /// Waits until there is something in one of them; a bit for each in the register says in which.
+    Await { pipes: [usize; 2], register: usize },
     /// Creates a thread.
     Create(usize),
     /// Waits for its end.
@@ -131,7 +146,14 @@ pub fn parse(text: &str) -> Program {
         locks: names.locks.len(),
         semaphores: names.semaphores.len(),
     };
-    Program { bodies, sizes }
+    let room = names.pipes.iter().map(|name| room(name)).collect();
+    Program { bodies, sizes, room }
+}
+
+/// The number at the end of a pipe's name.
+fn room(name: &str) -> usize {
+    let digits = name.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+    if digits.is_empty() { 1 } else { digits.parse().expect("a number at the end") }
 }
 
 #[derive(Default)]
@@ -142,6 +164,7 @@ struct Names {
     conditions: Vec<String>,
     locks: Vec<String>,
     semaphores: Vec<String>,
+    pipes: Vec<String>,
 }
 
 impl Names {
@@ -177,6 +200,11 @@ impl Names {
             ["drop", k, left] => Op::Drop { lock: index(&mut self.locks, k), left: Some(mode(left)) },
             ["post", n] => Op::Post(index(&mut self.semaphores, n)),
             ["take", n] => Op::Take(index(&mut self.semaphores, n)),
+            ["put", p, v] => Op::Put { pipe: index(&mut self.pipes, p), value: value(v) },
+            ["get", p, r] => Op::Get { pipe: index(&mut self.pipes, p), register: register(r) },
+            ["tryget", p, r] => Op::TryGet { pipe: index(&mut self.pipes, p), register: register(r) },
+            ["move", p, q, r] => Op::Move { from: index(&mut self.pipes, p), to: index(&mut self.pipes, q), register: register(r) },
+            ["await", p, q, r] => Op::Await { pipes: [p, q].map(|name| index(&mut self.pipes, name)), register: register(r) },
             ["create", a] => Op::Create(self.body(a)),
             ["join", a] => Op::Join(self.body(a)),
             ["yield"] => Op::Yield,

@@ -144,6 +144,43 @@ fn nothing_is_lost_behind_failures_and_semaphores() {
 }
 
 #[test]
+fn a_call_that_has_to_wait_is_tried_before_the_one_that_makes_it_wait() {
+    // No two steps tell of it: a third one comes between them, or none comes after the first. In the first of these, whoever comes second waits
+    // for ever; in the second, a thread is stopped; in the third, it comes late; in the fourth, it could have gone on by either pipe; in the last two, one call leaves nothing of two things.
+    for text in [
+        "main: create a, create b
+         a: put p 1
+         b: put p 2",
+        "main: create a, create b, create c
+         a: put p 1
+         b: put p 2
+         c: put p 3, get p r",
+        "main: create a, create b
+         a: put p 1, get p r, add x 1
+         b: load x r, put p 2, get p s",
+        "main: create a, create b
+         a: put q 1, get q r, put p 2, get p s
+         b: await p q r",
+        "main: create a, create b
+         a: put p 1, move p q r
+         b: get p s",
+        "main: create a, create b
+         a: put p 1, move p q r
+         b: put q 3",
+    ] {
+        let program = parse(text);
+        let (expected, _) = oracle::outcomes(&program, Within::Everything);
+        let mut dpor = Dpor::new();
+        assert_eq!(outcomes(&program, &mut dpor), expected, "{text}");
+        assert_eq!(dpor.coverage(), Coverage::All);
+        for bound in 0..3 {
+            let (expected, _) = oracle::outcomes(&program, Within::Preemptions(bound));
+            assert_eq!(outcomes(&program, &mut Bounded::new(bound)), expected, "{text} within {bound}");
+        }
+    }
+}
+
+#[test]
 fn a_race_asks_for_more_where_what_comes_later_is_something_else() {
     // The writes of c and d to x race in many executions that begin alike. Whether b writes there too comes out later, by the order of what is
     // done to y, and decides whether an exploration that begins with another step holds the other order of the two.

@@ -139,6 +139,25 @@ fn counts_are_those_of_brute_force() {
 }
 
 #[test]
+fn calls_that_wait_have_an_execution_for_each_order_in_which_they_can_come() {
+    for (program, expected) in [
+        ("main: create a, create b\n a: put p 1\n b: put p 2", 2),
+        ("main: create a, create b, create c\n a: put p 1\n b: put p 2\n c: get p r, get p s", 2),
+        ("main: create a, create b\n a: get p r, put q 1\n b: put p 1, get q r", 1),
+        ("main: create a, create b, create c\n a: get p r\n b: put p 1\n c: add x 1", 1),
+        ("main: create a, create b, create c\n a: put p2 1\n b: put p2 2\n c: put p2 3", 6),
+        ("main: create a, create b\n a: await p q r\n b: put p 1, put q 2", 2),
+    ] {
+        check(program, expected);
+        assert_eq!(traces(&parse(program)), expected, "{program}");
+    }
+    // Who comes late to a call may turn out to wait for the one that it was to come before: that is known when it is there.
+    let mut dpor = Dpor::new();
+    explore(&parse("main: create a, create b\n a: put p 1\n b: get p r"), &mut dpor);
+    assert_eq!((dpor.counts().schedules, dpor.counts().abandoned), (1, 1));
+}
+
+#[test]
 fn locks_given_up_within_a_step_order_what_follows() {
     // The second thread can take k between the first one's two writes, though no step of its own says so.
     let program = parse(

@@ -125,6 +125,11 @@ impl History {
         (self.steps[at].thread, &self.steps[at].event)
     }
 
+    /// The step before it in its thread.
+    pub(super) fn previous(&self, at: usize) -> Option<usize> {
+        self.steps[at].previous
+    }
+
     pub(super) fn footprint(&self, at: usize) -> Footprint {
         self.steps[at].footprint
     }

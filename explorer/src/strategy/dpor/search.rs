@@ -10,7 +10,7 @@ use model::report::{Coverage, Estimate};
 
 use super::history::{History, Race, Remedy, Second};
 use super::holds::wanted;
-use super::late::{came_late, stopped};
+use super::late::{came_late, had_to_wait, stopped};
 use super::reversal::{Reversed, reversed};
 use super::trunk::{Asked, TOLD};
 use super::wakeup::{Insertion, Next, Plan, Plans, Seen, is_weak_initial};
@@ -192,10 +192,12 @@ impl Dpor {
         let asleep = self.inherited_sleep(point);
         self.guided_picks = Box::default();
         let mut planned = None;
-        let chosen = if let Some(guide) = self.guide.take() {
+        // Whether the last step of a plan is enabled was not always known. If not, what begins with the others is explored all the same.
+        let next = self.guide.take().and_then(|guide| {
             planned = self.plans.possible(Some(guide), point.enabled);
-            // A plan may turn out not to be possible: whether its last step is enabled was not always known.
-            let Some(next) = self.plans.take_first(&mut planned) else { return Choice::Abandon };
+            self.plans.take_first(&mut planned)
+        });
+        let chosen = if let Some(next) = next {
             self.guide = next.children;
             self.guided_picks = next.picks;
             next.thread
@@ -306,6 +308,9 @@ impl Dpor {
 
     /// Plans what a race asks for.
     fn plan_race(&mut self, race: &Race, ended: Option<usize>) -> Standing {
+        if had_to_wait(&self.history, |thread, at| self.path.level(at).node.enabled.contains(thread), race) {
+            return Standing::Settled;
+        }
         let planned = if race.remedy == Remedy::Expand { None } else { self.plan_sequence(race, ended) };
         planned.unwrap_or_else(|| {
             self.path.level_mut(race.first).expand(&mut self.plans);
@@ -417,7 +422,7 @@ impl Strategy for Dpor {
         if let Some(last) = self.history.last_if_new(self.path.at()) {
             stopped(&self.history, last, &self.path.level(last).node.enabled, point, &mut self.races);
         }
-        came_late(&mut self.history, &mut self.lacking, point, &mut self.races);
+        came_late(&mut self.history, &mut self.lacking, point.pending, &mut self.races);
         match self.path.follow(point) {
             Follow::On(_) => self.go(point),
             Follow::Beyond => self.extend(point),
@@ -463,6 +468,7 @@ impl Strategy for Dpor {
         self.history.truncate(self.path.at());
         if outcome != Outcome::Diverged {
             self.note_woken(ending.pending);
+            came_late(&mut self.history, &mut self.lacking, ending.pending, &mut self.races);
             self.plan(ending);
         }
         self.backtrack();

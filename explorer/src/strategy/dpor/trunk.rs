@@ -303,6 +303,25 @@ mod tests {
     }
 
     #[test]
+    fn what_begins_with_a_plan_that_turns_out_to_be_impossible_is_explored() {
+        for text in [
+            "main: create a, create b, create c
+             a: put q2 2, get p r
+             b: exit
+             c: get q2 r, write y 0",
+            "main: create a, create b, create c
+             a: tryget q2 s, skip 1 unless s == -1, put q2 2
+             b: write x r+1, await p q2 s, skip 1 unless s == 1, get p r
+             c: put p r+1, store x r+1",
+        ] {
+            let program = parse(text);
+            let expected = explore(&program, &mut Dpor::new()).outcomes;
+            let (outcomes, ..) = divided(&program, 1, 1);
+            assert!(outcomes.keys().eq(expected.keys()), "{text}:\n{outcomes:?}\n{expected:?}");
+        }
+    }
+
+    #[test]
     fn readers_are_explored_once_each() {
         let readers = 6;
         let create: Vec<String> = (0..=readers).map(|reader| format!("create t{reader}")).collect();

@@ -17,18 +17,20 @@ pub enum Flavor {
     Locks,
     /// Accesses, mutexes and writes to all variables at once.
     Records,
-    /// Every operation there is.
+    /// Every operation there is, but those on pipes.
     Everything,
     /// Accesses and semaphores in four threads beside the initial one, each of them short.
     FourThreads,
     /// All that a program without injected locks can do, in two to four threads, the initial one among them. The first mutex is never
     /// locked shared, so that the second alone has to be a reader-writer lock.
     Primitives,
+    /// Accesses, one mutex, and two pipes, the second with room for two things, in two to four threads beside the initial one.
+    Pipes,
 }
 
 /// All flavors.
-pub const FLAVORS: [Flavor; 6] =
-    [Flavor::Accesses, Flavor::Locks, Flavor::Records, Flavor::Everything, Flavor::FourThreads, Flavor::Primitives];
+pub const FLAVORS: [Flavor; 7] =
+    [Flavor::Accesses, Flavor::Locks, Flavor::Records, Flavor::Everything, Flavor::FourThreads, Flavor::Primitives, Flavor::Pipes];
 
 /// The random program of a seed: an initial thread that creates others, and joins them or not.
 #[must_use]
@@ -37,6 +39,7 @@ pub fn program(seed: u64, flavor: Flavor) -> Program {
     let threads = match flavor {
         Flavor::Accesses | Flavor::Locks | Flavor::Records | Flavor::Everything => 2 + random.below(2) as usize,
         Flavor::FourThreads => 4,
+        Flavor::Pipes => 2 + random.below(3) as usize,
         Flavor::Primitives => 1 + random.below(3) as usize,
     };
     let length = match threads {
@@ -65,7 +68,7 @@ pub fn program(seed: u64, flavor: Flavor) -> Program {
         }
         bodies.push(body);
     }
-    Program { bodies, sizes, room: Vec::new() }
+    Program { bodies, sizes, room: vec![1, 2] }
 }
 
 /// Whether the body has ended the process, where nothing can follow that.
@@ -78,6 +81,7 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
     const RECORDS: [u32; 8] = [0, 1, 2, 4, 6, 7, 19, 19];
     const FOUR_THREADS: [u32; 8] = [0, 1, 2, 3, 4, 5, 16, 17];
     const PRIMITIVES: [u32; 17] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18];
+    const PIPES: [u32; 16] = [0, 2, 3, 4, 6, 18, 20, 20, 20, 20, 21, 21, 21, 22, 23, 24];
     let pick = |random: &mut Random| random.below(2) as usize;
     let (variable, mutex, lock) = (pick(random), pick(random), pick(random));
     let kind = match flavor {
@@ -87,6 +91,7 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
         Flavor::Everything => random.below(20),
         Flavor::FourThreads => FOUR_THREADS[random.below(8) as usize],
         Flavor::Primitives => PRIMITIVES[random.below(17) as usize],
+        Flavor::Pipes => PIPES[random.below(16) as usize],
     };
     match kind {
         0 | 1 => body.push(Op::Read { variable, register: pick(random), atomic: random.below(2) == 0 }),
@@ -101,6 +106,7 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
             value: i64::from(random.below(3)),
             register: pick(random),
         }),
+        6 if flavor == Flavor::Pipes => body.extend([Op::Lock(0), call(random), Op::Unlock(0)]),
         6 | 7 => body.extend([Op::Lock(mutex), access(random, variable), Op::Unlock(mutex)]),
         8 => body.extend([Op::Lock(mutex), Op::Lock(1 - mutex), Op::Unlock(mutex), Op::Unlock(1 - mutex)]),
         9 => body.extend([
@@ -137,8 +143,42 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
         16 => body.push(Op::Post(0)),
         17 => body.push(Op::Take(0)),
         19 => body.push(Op::Fill { value: i64::from(random.below(3)) }),
+        20 => body.push(put(random)),
+        21 => body.push(get(random)),
+        22 => body.push(call(random)),
+        23 => body.extend([await_any(), Op::SkipUnless { count: 1, register: 1, value: 1 }, call(random)]),
+        24 => {
+            body.extend([Op::TryGet { pipe: pick(random), register: 1 }, Op::SkipUnless { count: 1, register: 1, value: -1 }, call(random)])
+        }
         _ => body.push(if random.below(4) == 0 { Op::ExitProcess } else { Op::Yield }),
     }
+}
+
+/// A call on pipes.
+fn call(random: &mut Random) -> Op {
+    match random.below(5) {
+        0 => put(random),
+        1 => get(random),
+        2 => Op::TryGet { pipe: random.below(2) as usize, register: random.below(2) as usize },
+        3 => {
+            let from = random.below(2) as usize;
+            Op::Move { from, to: 1 - from, register: 1 }
+        }
+        _ => await_any(),
+    }
+}
+
+fn put(random: &mut Random) -> Op {
+    let value = if random.below(2) == 0 { Value::Constant(i64::from(random.below(3))) } else { Value::Register(0, 1) };
+    Op::Put { pipe: random.below(2) as usize, value }
+}
+
+fn get(random: &mut Random) -> Op {
+    Op::Get { pipe: random.below(2) as usize, register: random.below(2) as usize }
+}
+
+fn await_any() -> Op {
+    Op::Await { pipes: [0, 1], register: 1 }
 }
 
 fn access(random: &mut Random, variable: usize) -> Op {

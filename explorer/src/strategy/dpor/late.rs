@@ -15,7 +15,8 @@ use alloc::vec::Vec;
 use model::event::{Event, EventKind};
 use model::ids::ThreadId;
 
-use super::history::{History, Race, Remedy, Second};
+use super::history::History;
+use super::race::{Race, Remedy, Second};
 use crate::strategy::Point;
 use crate::threads::ThreadSet;
 

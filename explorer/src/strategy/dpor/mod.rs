@@ -10,8 +10,8 @@
 //! execution.) A plan whose last step turns out not to be enabled is left there, and the search goes on freely: all that begins with the
 //! other steps counts as explored from then on. No class comes twice by that, as those who sleep stay asleep.
 //!
-//! In reading order: the steps of the current execution, with who comes before whom and who races (`history`), where steps meet (`keys`), what was
-//! done there (`objects`), who holds which locks at any point (`holds`), what a step does in the other order (`reversal`), which system calls came too late (`late`), the planned beginnings (`wakeup`), the search (`search`), and
+//! In reading order: the steps of the current execution, with who comes before whom and who races (`history`, `race`), where steps meet (`keys`), what was
+//! done there (`objects`), who holds which locks at any point (`holds`), what a step does in the other order (`reversal`), which system calls came too late (`late`), the planned beginnings (`wakeup`), what is kept of each point (`node`), the search (`search`), and
 //! a search within a bound that shares the steps with it alone (`bounded`). What several searches do together: planned beginnings that are handed on
 //! (`forest`), and where a search was divided, which takes in what its parts ask for (`trunk`).
 //!
@@ -27,7 +27,9 @@ mod history;
 mod holds;
 mod keys;
 mod late;
+mod node;
 mod objects;
+mod race;
 mod reversal;
 mod search;
 mod trunk;

@@ -7,7 +7,8 @@
 
 use model::event::{Comparison, Event, EventKind};
 
-use super::history::{History, Race, Second};
+use super::history::History;
+use super::race::{Race, Second};
 
 /// What a step does when it is reversed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,11 +8,15 @@
 // covers nice: what is seen
 // note given: threads are told, or changed, what the kernel keeps for each of them
 // covers given: what is seen
+// case slack: pass
+// note slack: what the kernel keeps for each of them
+// covers slack: what is seen
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 static const char *is;
 static int seen;
@@ -22,6 +26,7 @@ static void *work(void *unused) {
   if (!strcmp(is, "own")) sched_setaffinity(0, sizeof own, &own);
   if (!strcmp(is, "own") || !strcmp(is, "before") || !strcmp(is, "given")) sched_getaffinity(0, sizeof own, &own);
   if (!strcmp(is, "nice")) setpriority(PRIO_PROCESS, 0, 5);
+  if (!strcmp(is, "slack")) prctl(PR_SET_TIMERSLACK, 1234);
   return unused;
 }
 int main(int count, char **arguments) {
@@ -31,6 +36,7 @@ int main(int count, char **arguments) {
   if (!strcmp(is, "before")) sched_setaffinity(0, sizeof set, &set);
   pthread_create(&t, 0, work, 0);
   if (!strcmp(is, "given") || !strcmp(is, "unasked")) pthread_setaffinity_np(t, sizeof set, &set);
+  if (!strcmp(is, "slack")) prctl(PR_GET_TIMERSLACK);
   if (!strcmp(is, "nice")) pthread_join(t, 0), seen = getpriority(PRIO_PROCESS, 0);
   else pthread_join(t, 0);
   if (!strcmp(is, "nice")) printf("%d", seen);

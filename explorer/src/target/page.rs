@@ -235,6 +235,8 @@ pub enum Note {
     Helpers = 27,
     /// Executions were left out in which threads go round within a function of the library that takes several locks.
     SeveralLocks = 28,
+    /// The program looks at itself by files in `/proc`.
+    OwnFiles = 29,
 }
 
 /// All notes, with what they say to people.
@@ -270,8 +272,9 @@ pub const NOTES: &[(Note, &str)] = &[
     ),
     (
         Note::MemoryTwice,
-        "the program has one memory at two addresses, or reads and writes by calls a file that is mapped: orders of those are not explored, so more may happen",
+        "the program has one memory at two addresses, reads and writes by calls a file that is mapped, or has the kernel reach for its memory: orders of those are not explored, so more may happen",
     ),
+    (Note::OwnFiles, "the program looks at itself in `/proc`: what its threads change there is not seen, so more may happen"),
     (
         Note::OfOthers,
         "threads are told, or changed, what the kernel keeps for each of them (where it is to run, priority, rights): all have the same here, so more may happen",
@@ -318,6 +321,7 @@ pub const OUT_OF_SIGHT: &[Note] = &[
     Note::SignalsForSeveral,
     Note::Alarms,
     Note::MemoryTwice,
+    Note::OwnFiles,
     Note::OfOthers,
     Note::Helpers,
 ];

@@ -14,7 +14,10 @@ use super::dispatch::own_signal;
 use super::fiber::{Engine, running};
 use super::outside::{Origin, source};
 use super::shapes::{Late, Limit, Pieces, Shape, descriptor, late_socket, later, shape, span_at};
-use super::{answers, clocks, control, endings, interrupts, lifetime, memory_twice, output, seen, thread_names, timers};
+use super::{
+    answers, clocks, control, endings, handlers, interrupts, lifetime, memory_twice, output, own_files, own_state, seen, thread_names,
+    timers,
+};
 use crate::gate::ask::{Ask, Nanoseconds, Request, Until};
 use crate::gate::readiness::{Fed, Readiness};
 use crate::interpose::futex;
@@ -57,9 +60,11 @@ impl Caller<'_> {
 
     fn kernel(&self, number: libc::c_long, arguments: [usize; 6]) -> Result<usize, Errno> {
         self.engine.suspend();
+        own_state::note(self.engine, number, &arguments);
         // SAFETY: the program's own call; where arguments differ from its own, they keep the kernel from waiting.
         let result = unsafe { system_call(number, arguments) };
-        memory_twice::look(self.engine, number, &arguments);
+        memory_twice::look(self.engine, number, &arguments, result);
+        own_files::look(self.engine, number, &arguments, result);
         self.engine.leftovers.look(number, &arguments, result);
         self.engine.go_on(true);
         result
@@ -103,6 +108,11 @@ fn perform(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> Resu
         }
         libc::SYS_prctl => {
             if let Some(result) = thread_names::answer(engine, arguments[0], arguments[1]) {
+                return Ok(result.cast_unsigned());
+            }
+        }
+        libc::SYS_rt_sigaction => {
+            if let Some(result) = handlers::set_by_fiber(engine, [arguments[0], arguments[1], arguments[2]]) {
                 return Ok(result.cast_unsigned());
             }
         }
@@ -217,6 +227,7 @@ fn pages(number: libc::c_long, arguments: &[usize; 6]) -> Option<Range> {
     let replaces = |flags: usize| flags & word(libc::MAP_FIXED) != 0;
     match number {
         libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect | libc::SYS_mremap | libc::SYS_madvise => {}
+        libc::SYS_remap_file_pages => {}
         libc::SYS_mmap if replaces(arguments[3]) => {}
         _ => return None,
     }

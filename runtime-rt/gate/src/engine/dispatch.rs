@@ -8,7 +8,7 @@ use explorer::target::page::Note;
 
 use super::fiber::{Engine, Stop, uninstall};
 use super::restore::Restorer;
-use super::{answers, clock, control, memory_twice, own_state, seen, thread_names};
+use super::{answers, clock, control, handlers, memory_twice, own_files, own_state, seen, thread_names};
 use crate::sys::call::{Errno, process, system_call, word};
 use crate::sys::signal::restorer_range;
 use crate::sys::trap;
@@ -54,6 +54,9 @@ pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6
     if number == libc::SYS_prctl && trap::is_possible() && thread_names::is_seen(engine, arguments[0]) {
         return Verdict::ByFiber;
     }
+    if number == libc::SYS_rt_sigaction && trap::is_possible() && handlers::is_seen(engine, arguments[0]) {
+        return Verdict::ByFiber;
+    }
     if let Some(result) = answers::answer(engine, number, &arguments) {
         return Verdict::Done(result);
     }
@@ -85,7 +88,9 @@ pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6
     }
     irregular(engine, number, &arguments).unwrap_or_else(|| {
         let result = pass(number, arguments);
-        memory_twice::look(engine, number, &arguments);
+        let told = usize::try_from(result).map_err(|_| Errno(i32::try_from(-result).unwrap_or(i32::MAX)));
+        memory_twice::look(engine, number, &arguments, told);
+        own_files::look(engine, number, &arguments, told);
         Verdict::Done(result)
     })
 }
@@ -249,6 +254,7 @@ fn is_question(number: libc::c_long) -> bool {
             | libc::SYS_getegid
             | libc::SYS_getrlimit
             | libc::SYS_prlimit64
+            | libc::SYS_ioctl
     )
 }
 

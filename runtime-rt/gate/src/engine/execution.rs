@@ -86,7 +86,8 @@ fn begin(engine: &Engine) {
     engine.names.borrow_mut().clear();
     engine.timers.borrow_mut().clear();
     engine.supplies.begin();
-    engine.maps_files.set(false);
+    engine.mapped.begin();
+    engine.own_files.begin();
     engine.own_state.begin();
     engine.entropy.set(0);
     control::set(Word::AwaitsOutside, 0);

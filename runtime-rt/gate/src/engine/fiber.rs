@@ -20,8 +20,10 @@ use super::kept::Kept;
 use super::leftovers::Leftovers;
 use super::lenders::{EXTRA, Lender};
 use super::lifetime::Lifetimes;
+use super::memory_twice::Mapped;
 use super::output::Printed;
 use super::outsiders::Outsiders;
+use super::own_files::OwnFiles;
 use super::own_state::OwnState;
 use super::pieces::Pieces;
 use super::recorder::Recorder;
@@ -249,8 +251,10 @@ pub(crate) struct Engine {
     pub(crate) spare: RefCell<Vec<Box<Fiber>>>,
     /// Timers that are descriptors.
     pub(crate) timers: RefCell<Timers>,
-    /// Whether it has mapped memory that may be a file, or be mapped again.
-    pub(crate) maps_files: Cell<bool>,
+    /// What it has mapped.
+    pub(crate) mapped: Mapped,
+    /// Files by which it looks at itself.
+    pub(crate) own_files: OwnFiles,
     /// Whose state the kernel keeps.
     pub(crate) own_state: OwnState,
     /// What its calls left nothing of.
@@ -348,7 +352,8 @@ impl Engine {
             spare: RefCell::default(),
             names: RefCell::default(),
             timers: RefCell::default(),
-            maps_files: Cell::default(),
+            mapped: Mapped::default(),
+            own_files: OwnFiles::default(),
             own_state: OwnState::default(),
             supplies: Supplies::default(),
             leftovers: Leftovers::default(),

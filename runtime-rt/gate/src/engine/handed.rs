@@ -142,7 +142,12 @@ fn each_of_list(list: u64, bytes: u32, rw: Rw, mut access: impl FnMut(Touch)) {
 
 /// What is kept, as memory that no access is to.
 fn kept(number: u8) -> Range {
-    Range { address: KEPT | u64::from(number) << 6, length: SOME }
+    nowhere(number.into())
+}
+
+/// One thing that is no memory.
+pub(super) fn nowhere(number: u64) -> Range {
+    Range { address: KEPT | number << 6, length: SOME }
 }
 
 /// The thread draws a random number. Nearly always it does not matter which one that is, so who draws first is not explored, but said.

@@ -7,8 +7,10 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use explorer::target::page::Note;
+use model::pair::Rw;
 
-use super::control;
+use super::fiber::{Engine, Fiber};
+use super::{control, handed, lifetime};
 
 /// What the kernel is told of a handler, in its form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub(crate) const DEFAULT: usize = 0;
 pub(crate) const IGNORE: usize = 1;
 
 const SIGNALS: usize = 64;
+/// Where those of signals stand among what is at no address.
+const FIRST: u64 = 128;
 /// Signals that are not ours.
 const KERNELS: [c_int; 12] = [
     libc::SIGSEGV,
@@ -68,6 +72,29 @@ pub(crate) fn set_action(signal: c_int, action: Action) {
             word.store(value, Relaxed);
         }
     }
+}
+
+/// In a fiber: it uses what the program does about a signal, which others may see, or change.
+pub(crate) fn meet(engine: &Engine, signal: c_int, rw: Rw) {
+    if place(signal).is_none() || engine.model.borrow().is_last() {
+        return;
+    }
+    let range = handed::nowhere(FIRST + u64::from(signal.cast_unsigned()));
+    let ordinal = engine.with_current(Fiber::count_access);
+    let shared = engine.shadow.borrow_mut().touch(engine.current(), range, rw);
+    let site = engine.take_site().or_else(|| engine.with_current(|fiber| fiber.last_site.get()));
+    lifetime::access_out_of_sight(engine, ordinal, (range, rw), site, shared);
+}
+
+/// Whether the fiber makes an `rt_sigaction` itself: it may have a scheduling point.
+pub(crate) fn is_seen(engine: &Engine, signal: usize) -> bool {
+    c_int::try_from(signal).is_ok_and(|signal| place(signal).is_some()) && !engine.model.borrow().is_last()
+}
+
+/// In a fiber: the same, of such a call, which is made then.
+pub(crate) fn set_by_fiber(engine: &Engine, [signal, new, old]: [usize; 3]) -> Option<isize> {
+    meet(engine, c_int::try_from(signal).ok()?, if new == 0 { Rw::Read } else { Rw::Update });
+    set(signal, new, old)
 }
 
 /// The system call `rt_sigaction`: its result, if the signal is ours.

@@ -10,6 +10,7 @@ use core::ffi::{c_int, c_void};
 
 use explorer::target::page::Note;
 use model::ids::ThreadId;
+use model::pair::Rw;
 use model::report::FailureKind;
 
 use super::failure::Failed;
@@ -218,6 +219,7 @@ fn deliver(engine: &Engine, signal: c_int) -> Handled {
     const RESTART: usize = libc::SA_RESTART.cast_unsigned() as usize;
     const NODEFER: usize = libc::SA_NODEFER.cast_unsigned() as usize;
     const RESETHAND: usize = libc::SA_RESETHAND.cast_unsigned() as usize;
+    handlers::meet(engine, signal, Rw::Read);
     let action = handlers::action(signal).unwrap_or_default();
     match action.handler {
         IGNORE => return Handled::No,

@@ -153,15 +153,15 @@ pub(super) fn announce(engine: &Engine, block: Range, site: Option<SiteKey>) {
     engine.rounds.disturb();
     let shared = engine.shadow.borrow_mut().touch_all(me, block);
     let Some(site) = site else { return };
-    write_out_of_sight(engine, ordinal, block, Some(site), shared);
+    access_out_of_sight(engine, ordinal, (block, Rw::Write), Some(site), shared);
     engine.note_end(Party { thread: me, site, rw: Rw::Write, atomic: false }, block);
 }
 
-/// In a fiber: asks for a write that no hook announces, the access with this number, where others may see it.
-pub(crate) fn write_out_of_sight(engine: &Engine, ordinal: u64, range: Range, site: Option<SiteKey>, shared: bool) {
+/// In a fiber: asks for an access that no hook announces, the access with this number, where others may see it.
+pub(crate) fn access_out_of_sight(engine: &Engine, ordinal: u64, (range, rw): (Range, Rw), site: Option<SiteKey>, shared: bool) {
     let me = engine.current();
     if engine.recorder.borrow().wants(me, ordinal).unwrap_or(shared) {
-        let request = Request { ask: Ask::Access { range, rw: Rw::Write, atomic: false }, site };
+        let request = Request { ask: Ask::Access { range, rw, atomic: false }, site };
         engine.with_current(|fiber| {
             fiber.ask_for(ordinal, || {
                 engine.request(me, request);

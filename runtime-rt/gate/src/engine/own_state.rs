@@ -4,6 +4,7 @@
 //! thread sets its own, or all have what the first one has set before it made the others, is as it should be.
 
 use core::cell::Cell;
+use core::ffi::c_int;
 
 use explorer::target::page::Note;
 
@@ -34,6 +35,7 @@ impl OwnState {
 /// Before a call: notes what it says, or does, that is another thread's.
 pub(crate) fn note(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) {
     const OF_PROCESS: usize = libc::PRIO_PROCESS as usize;
+    const IO_OF_PROCESS: usize = 1;
     let [first, second, ..] = *arguments;
     let (named, sets) = match number {
         libc::SYS_sched_setaffinity | libc::SYS_sched_setscheduler | libc::SYS_sched_setparam | libc::SYS_sched_setattr => (first, true),
@@ -46,6 +48,25 @@ pub(crate) fn note(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]
             }
             return;
         }
+        libc::SYS_ioprio_set if first == IO_OF_PROCESS => (second, true),
+        libc::SYS_ioprio_get if first == IO_OF_PROCESS => (second, false),
+        libc::SYS_prctl => match c_int::try_from(first) {
+            Ok(
+                libc::PR_SET_TIMERSLACK
+                | libc::PR_SET_NO_NEW_PRIVS
+                | libc::PR_SET_KEEPCAPS
+                | libc::PR_SET_SECUREBITS
+                | libc::PR_SET_SECCOMP,
+            ) => (0, true),
+            Ok(
+                libc::PR_GET_TIMERSLACK
+                | libc::PR_GET_NO_NEW_PRIVS
+                | libc::PR_GET_KEEPCAPS
+                | libc::PR_GET_SECUREBITS
+                | libc::PR_GET_SECCOMP,
+            ) => (0, false),
+            _ => return,
+        },
         libc::SYS_personality => (0, first != word(-1)),
         _ => return,
     };

@@ -13,20 +13,19 @@ pub(crate) fn is_seen(number: libc::c_long, arguments: &[usize; 6]) -> bool {
     /// Names memory without files, which shows nowhere but in `/proc`.
     const PR_SET_VMA: usize = 0x5356_4d41;
     match number {
-        // Only what replaces memory shows.
-        libc::SYS_mmap => arguments[3] & word(libc::MAP_FIXED) != 0,
-        libc::SYS_ioctl => !matches!(arguments[1], 0x5401 | 0x5413),
+        // Only what replaces memory shows, what is asked for where others may have mapped something, and what is in a file.
+        libc::SYS_mmap => arguments[0] != 0 || arguments[3] & word(libc::MAP_ANONYMOUS) == 0,
+        // Streams ask whether standard output is a terminal.
+        libc::SYS_ioctl => !matches!((arguments[0], arguments[1]), (0..=2, 0x5401 | 0x5413)),
         libc::SYS_newfstatat => arguments[3] != word(libc::AT_EMPTY_PATH),
         libc::SYS_prctl => arguments[0] != PR_SET_VMA,
         _ => UNSEEN.binary_search(&number).is_err(),
     }
 }
 
-/// What no other thread sees or changes, or what is answered without the kernel, may return elsewhere, or is the engine's to send. Those that make
-/// files last change nothing that others find. In ascending order.
+/// What no other thread sees or changes, or what is answered without the kernel, may return elsewhere, or is the engine's to send. In ascending order.
 const UNSEEN: &[libc::c_long] = &[
     libc::SYS_fstat,
-    libc::SYS_brk,
     libc::SYS_rt_sigaction,
     libc::SYS_rt_sigprocmask,
     libc::SYS_rt_sigreturn,
@@ -41,8 +40,6 @@ const UNSEEN: &[libc::c_long] = &[
     libc::SYS_vfork,
     libc::SYS_kill,
     libc::SYS_uname,
-    libc::SYS_fsync,
-    libc::SYS_fdatasync,
     libc::SYS_gettimeofday,
     libc::SYS_getrusage,
     libc::SYS_sysinfo,
@@ -68,22 +65,18 @@ const UNSEEN: &[libc::c_long] = &[
     libc::SYS_arch_prctl,
     libc::SYS_sync,
     libc::SYS_gettid,
-    libc::SYS_readahead,
     libc::SYS_tkill,
     libc::SYS_time,
     libc::SYS_sched_setaffinity,
     libc::SYS_sched_getaffinity,
     libc::SYS_set_tid_address,
     libc::SYS_restart_syscall,
-    libc::SYS_fadvise64,
     libc::SYS_clock_gettime,
     libc::SYS_clock_getres,
     libc::SYS_tgkill,
     libc::SYS_set_robust_list,
     libc::SYS_get_robust_list,
-    libc::SYS_sync_file_range,
     libc::SYS_rt_tgsigqueueinfo,
-    libc::SYS_syncfs,
     libc::SYS_getcpu,
     libc::SYS_sched_setattr,
     libc::SYS_sched_getattr,

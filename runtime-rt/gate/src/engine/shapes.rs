@@ -179,7 +179,7 @@ fn is_pipe(folder: usize, path: usize, flags: usize) -> bool {
 }
 
 /// A C `int` from a register.
-pub(super) fn descriptor(value: usize) -> i32 {
+pub(crate) fn descriptor(value: usize) -> i32 {
     let [a, b, c, d, ..] = value.to_le_bytes();
     i32::from_le_bytes([a, b, c, d])
 }

@@ -1,6 +1,6 @@
 //! `fstat` and `fstatat`, told from the same system calls that streams make for the size of their buffers.
 //!
-//! Programs ask for what other threads change; streams would only add points. What asks by the system call itself is not told from a stream.
+//! Programs ask for what other threads change; streams would only add points. What asks by an instruction of its own is not told from a stream.
 
 use core::ffi::{c_char, c_int};
 
@@ -10,7 +10,7 @@ use crate::sys::call::{Errno, system_call, word};
 
 const NOTHING: &core::ffi::CStr = c"";
 
-fn ask(folder: c_int, path: *const c_char, place: *mut libc::stat, flags: usize) -> c_int {
+pub(super) fn ask(folder: c_int, path: *const c_char, place: *mut libc::stat, flags: usize) -> c_int {
     let asked = if flags & word(libc::AT_EMPTY_PATH) == 0 { flags } else { flags | ASKED };
     let arguments = [word(folder), path.expose_provenance(), place.expose_provenance(), asked, 0, 0];
     // SAFETY: the program passes a path, and room for what is known of a file, which the C library takes as the kernel gives it.
@@ -20,7 +20,7 @@ fn ask(folder: c_int, path: *const c_char, place: *mut libc::stat, flags: usize)
     }
 }
 
-fn ask_of(descriptor: c_int, place: *mut libc::stat) -> c_int {
+pub(super) fn ask_of(descriptor: c_int, place: *mut libc::stat) -> c_int {
     // Some of these would name a folder.
     if descriptor < 0 { fail(libc::EBADF) } else { ask(descriptor, NOTHING.as_ptr(), place, word(libc::AT_EMPTY_PATH)) }
 }

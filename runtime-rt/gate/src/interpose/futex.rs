@@ -1,7 +1,7 @@
 //! Futexes, as C++20's `wait`, `latch`, `barrier` and semaphores use them, by way of `syscall`, or by instructions of their own
 //! (`engine::calls`).
 //!
-//! Other system calls made this way pass through. Not handled: operations on futexes other than waiting and waking, and the
+//! Other system calls made this way pass through, but those that streams make too (`files`). Not handled: operations on futexes other than waiting and waking, and the
 //! atomic accesses of libraries without hooks, which are noted.
 
 use core::ffi::{c_int, c_long};
@@ -9,9 +9,10 @@ use core::ffi::{c_int, c_long};
 use explorer::target::page::Note;
 use model::event::Range;
 
-use super::{deadline, peek};
+use super::{deadline, files, peek};
 use crate::engine::control;
 use crate::engine::fiber::{Engine, running};
+use crate::engine::shapes;
 use crate::gate::ask::{Ask, Nanoseconds, Until};
 use crate::sys::call::Errno;
 use crate::sys::guarded;
@@ -133,6 +134,15 @@ extern "C" fn syscall_from(number: c_long, a: usize, b: usize, c: usize, d: usiz
                 Err(Errno(error)) => super::fail(error).into(),
             };
         }
+    }
+    // Streams make these by instructions of their own.
+    match number {
+        libc::SYS_fstat => return files::ask_of(shapes::descriptor(a), core::ptr::with_exposed_provenance_mut(b)).into(),
+        libc::SYS_newfstatat => {
+            let (path, place) = (core::ptr::with_exposed_provenance(b), core::ptr::with_exposed_provenance_mut(c));
+            return files::ask(shapes::descriptor(a), path, place, d).into();
+        }
+        _ => {}
     }
     real!(SYSCALL, fn(c_long, usize, usize, usize, usize, usize, usize) -> c_long, number, a, b, c, d, e, f)
 }

@@ -164,7 +164,7 @@ fn finish(engine: &Engine, identity: libc::pthread_t, place: *mut *mut c_void) -
         Ok(result) => {
             if let Some((range, shared)) = writes(engine, place, site) {
                 let ordinal = engine.with_current(Fiber::count_access);
-                lifetime::write_out_of_sight(engine, ordinal, range, site, shared);
+                lifetime::access_out_of_sight(engine, ordinal, (range, Rw::Write), site, shared);
             }
             store(place, result);
             0

@@ -1,9 +1,9 @@
 //! Changing stacks and thread-local storage: what makes a fiber run.
 //!
 //! Where the processor or kernel lacks FSGSBASE, the TLS base is set by a system call instead, ten times slower.
-//! The floating-point control words are not switched: a program that changes rounding per thread is not handled.
+//! The floating-point control words belong to who runs: rounding, and which exceptions there were. Not handled: those that only the x87 unit had.
 
-use core::arch::asm;
+use core::arch::{asm, naked_asm};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::call::system_call;
@@ -73,6 +73,9 @@ pub(crate) unsafe fn swap(from: *mut StackPointer, to: StackPointer) {
         asm!(
             "push rbp",
             "push rbx",
+            "sub rsp, 8",
+            "stmxcsr [rsp]",
+            "fnstcw [rsp + 4]",
             "lea rax, [rip + 2f]",
             "push rax",
             "mov [rdi], rsp",
@@ -80,6 +83,9 @@ pub(crate) unsafe fn swap(from: *mut StackPointer, to: StackPointer) {
             "pop rax",
             "jmp rax",
             "2:",
+            "ldmxcsr [rsp]",
+            "fldcw [rsp + 4]",
+            "add rsp, 8",
             "pop rbx",
             "pop rbp",
             inout("rdi") from => _,
@@ -93,16 +99,30 @@ pub(crate) unsafe fn swap(from: *mut StackPointer, to: StackPointer) {
     }
 }
 
-/// A stack that starts `entry` when it is first gone to. `top` is the end of free stack memory.
+/// A stack that starts `entry` when it is first gone to, with the control words of who prepares it. `top` is the end of free stack memory.
 ///
 /// # Safety
 ///
 /// The 256 bytes below `top` must be writable and unused. `entry` must never return.
 pub(crate) unsafe fn prepare(top: usize, entry: extern "C" fn() -> !) -> StackPointer {
-    // A function finds its stack pointer 8 below a multiple of 16. Above: a zero return address, which ends backtraces.
+    // A function finds its stack pointer 8 below a multiple of 16. Above all: a zero return address, which ends backtraces.
     let entry_at = (top & !15) - 64;
     let words: *mut usize = core::ptr::with_exposed_provenance_mut(entry_at);
-    // SAFETY: the two words lie within the 256 bytes.
-    unsafe { words.cast::<[usize; 2]>().write([entry as usize, 0]) };
+    // SAFETY: the four words lie within the 256 bytes.
+    unsafe { words.cast::<[usize; 4]>().write([begin as *const () as usize, control(), entry as usize, 0]) };
     StackPointer(entry_at)
+}
+
+/// The floating-point control words, as `swap` has them on the stack.
+fn control() -> usize {
+    let mut words = 0_usize;
+    // SAFETY: stores four bytes and two bytes into the eight.
+    unsafe { asm!("stmxcsr [{0}]", "fnstcw [{0} + 4]", in(reg) &raw mut words, options(nostack, preserves_flags)) };
+    words
+}
+
+/// Where a new stack begins: takes its control words, and goes to what stands behind them.
+#[unsafe(naked)]
+extern "C" fn begin() -> ! {
+    naked_asm!("ldmxcsr [rsp]", "fldcw [rsp + 4]", "add rsp, 8", "ret")
 }

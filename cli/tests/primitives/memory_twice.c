@@ -103,6 +103,7 @@ int main(int count, char **arguments) {
   pthread_create(&t, 0, change, 0);
   char seen = 0;
   if (!strcmp(is, "read")) pread(file, &seen, 1, 0);
+  else if (!strcmp(is, "opened")) seen = 0;
   else if (!strcmp(is, "left")) read(ends[0], &seen, 1);
   else if (!strcmp(is, "written")) seen = *first;
   else seen = *second;

@@ -1,7 +1,7 @@
 //! What a format of `printf` or `scanf` says of the arguments behind it: which of them there are, and the memory that they point to.
 //!
-//! Not handled: wide formats, and conversions that a program defines itself (`register_printf_specifier`). A format that the C library
-//! would not understand says nothing.
+//! A wide format is read as its characters in bytes.
+//! Not handled: conversions that a program defines itself (`register_printf_specifier`). A format that the C library would not understand says nothing.
 
 use alloc::vec::Vec;
 
@@ -17,6 +17,23 @@ pub struct Argument {
     pub class: Class,
     /// What is done to the memory that it points to.
     pub memory: Option<(Rw, Length)>,
+    /// Whether that is as long as only the memory itself tells, and not as said before, which is the least that it is.
+    pub open: Option<Open>,
+}
+
+/// Memory whose end nothing but itself tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    /// Wide characters with a zero behind them.
+    WideText,
+    /// As much as is found in what is scanned.
+    Scanned,
+}
+
+/// Whether the lengths that a format tells of are all that there is to say.
+#[must_use]
+pub fn is_plain(format: &[u8], rw: Rw) -> bool {
+    arguments(format, rw, 0).iter().all(|argument| argument.open.is_none())
 }
 
 /// How an argument is passed (System V ABI for x86-64, 3.2.3).
@@ -74,13 +91,14 @@ pub fn arguments(format: &[u8], rw: Rw, first: u8) -> Vec<Argument> {
         let mut star = None;
         for position in &conversion.stars {
             let index = take(*position);
-            found.push(Argument { index, class: Class::Integer, memory: None });
+            found.push(Argument { index, class: Class::Integer, memory: None, open: None });
             star = Some(first.saturating_add(index));
         }
         let takes = !matches!(conversion.letter, b'%' | b'm') && !conversion.suppressed;
         if takes {
             let memory = memory(&conversion, rw, star);
-            found.push(Argument { index: take(conversion.position), class: class(&conversion, rw), memory });
+            let open = open(&conversion, rw);
+            found.push(Argument { index: take(conversion.position), class: class(&conversion, rw), memory, open });
         }
     }
     found.sort_by_key(|argument| argument.index);
@@ -96,11 +114,22 @@ fn class(conversion: &Conversion, rw: Rw) -> Class {
     }
 }
 
+/// Whether the length of what a conversion touches is open.
+fn open(conversion: &Conversion, rw: Rw) -> Option<Open> {
+    let is_text = matches!(conversion.letter, b's' | b'S' | b'[');
+    let is_wide = conversion.letter == b'S' || (is_text && conversion.bytes == 8);
+    match rw {
+        Rw::Read => is_wide.then_some(Open::WideText),
+        _ if conversion.allocates => None,
+        _ => (is_text && (is_wide || conversion.width.is_none())).then_some(Open::Scanned),
+    }
+}
+
 /// What a conversion does to the memory that its argument points to. `star`: the argument that says its precision.
 fn memory(conversion: &Conversion, rw: Rw, star: Option<u8>) -> Option<(Rw, Length)> {
     let reads = rw == Rw::Read;
     let length = match conversion.letter {
-        b's' if reads => match (conversion.precision, star) {
+        b's' | b'S' if reads => match (conversion.precision, star) {
             (Precision::None, _) => Length::String,
             (Precision::Said(most), _) => Length::StringWithin(most),
             (Precision::Argument, star) => star.map_or(Length::String, Length::StringUpTo),
@@ -108,7 +137,7 @@ fn memory(conversion: &Conversion, rw: Rw, star: Option<u8>) -> Option<(Rw, Leng
         b'n' => return Some((Rw::Write, Length::Bytes(conversion.bytes))),
         _ if reads => return None,
         _ if conversion.allocates => Length::Bytes(8),
-        b's' | b'[' => Length::Bytes(conversion.width.map_or(1, |width| width.saturating_add(1))),
+        b's' | b'S' | b'[' => Length::Bytes(conversion.width.map_or(1, |width| width.saturating_add(1))),
         b'c' => Length::Bytes(conversion.width.unwrap_or(1)),
         b'p' => Length::Bytes(8),
         b'a' | b'e' | b'f' | b'g' | b'A' | b'E' | b'F' | b'G' if conversion.bytes == 16 => Length::Bytes(16),
@@ -228,6 +257,20 @@ mod tests {
             ("%ms %d", stores(&[(0, 8), (1, 4)])),
         ] {
             check(format, Rw::Write, &expected);
+        }
+    }
+
+    #[test]
+    fn some_lengths_are_open() {
+        for (format, printed, scanned) in [
+            ("%s %d", true, false),
+            ("%9s %d %3[a]", true, true),
+            ("%ls", false, false),
+            ("%S", false, false),
+            ("%[a]", true, false),
+            ("%ms", true, true),
+        ] {
+            assert_eq!((is_plain(format.as_bytes(), Rw::Read), is_plain(format.as_bytes(), Rw::Write)), (printed, scanned), "{format}");
         }
     }
 

@@ -30,7 +30,7 @@ pub enum Object {
     Text = 3,
     /// An array of `struct iovec`, of which each names memory.
     List = 4,
-    /// A `struct msghdr` with such an array.
+    /// A `struct msghdr` with such an array, or as many of `struct mmsghdr` as it has entries.
     Message = 5,
     /// What a function keeps from one call to the next, wherever that is: the handing's argument is a [`Kept`](super::kept::Kept).
     Kept = 6,
@@ -42,10 +42,20 @@ pub enum Object {
     Input = 9,
     /// Its standard output.
     Output = 10,
+    /// As `Formatted`, by a wide format.
+    FormattedWide = 11,
+    /// As `Arguments`, by a wide format.
+    ArgumentsWide = 12,
+    /// What stands behind the address that is there: a text.
+    TextBehind = 13,
+    /// The same, of anything.
+    Behind = 14,
+    /// An object that holds the address of what it works on, and that.
+    Holder = 15,
 }
 
 impl Object {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 16] = [
         Self::Memory,
         Self::Guarded,
         Self::Stream,
@@ -57,6 +67,11 @@ impl Object {
         Self::Arguments,
         Self::Input,
         Self::Output,
+        Self::FormattedWide,
+        Self::ArgumentsWide,
+        Self::TextBehind,
+        Self::Behind,
+        Self::Holder,
     ];
 }
 
@@ -124,7 +139,7 @@ pub fn handed(name: &str, is_of_c: bool) -> Handed {
     const OF_THREADS: [&str; 6] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_", "tss_"];
     const THREADS_OF_CPP: [&str; 6] = ["thread", "mutex", "condition_variable", "call_once", "__future_base", "__atomic_futex"];
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-    let is_of_threads = starts(&OF_THREADS) && !name.contains("attr_");
+    let is_of_threads = starts(&OF_THREADS) && !name.contains("attr_") && TELLS_OF_THREADS.binary_search(&name).is_err();
     let is_modelled = lookup(name).is_some_and(|known| known.sync.is_some());
     if KEEPS.binary_search(&name).is_ok() || starts(&COMPILERS) || is_of_threads || is_modelled {
         return Handed::Nothing;
@@ -162,8 +177,8 @@ pub fn list(name: &str) -> Option<(u8, Object, Rw)> {
     match name {
         "preadv" | "preadv2" | "readv" => Some((1, Object::List, Rw::Write)),
         "pwritev" | "pwritev2" | "vmsplice" | "writev" => Some((1, Object::List, Rw::Read)),
-        "recvmsg" => Some((1, Object::Message, Rw::Write)),
-        "sendmsg" => Some((1, Object::Message, Rw::Read)),
+        "recvmmsg" | "recvmsg" => Some((1, Object::Message, Rw::Write)),
+        "sendmmsg" | "sendmsg" => Some((1, Object::Message, Rw::Read)),
         _ => None,
     }
 }
@@ -196,6 +211,57 @@ pub fn variable(name: &str) -> Option<(u8, Rw)> {
     }
 }
 
+/// Which argument of a function is a wide format, and what is done to what the arguments behind it point to.
+#[must_use]
+pub fn wide(name: &str) -> Option<(u8, Rw)> {
+    let scans = ["__isoc99_", "__isoc23_"].into_iter().find_map(|prefix| name.strip_prefix(prefix));
+    match scans.unwrap_or(name) {
+        "wprintf" => Some((0, Rw::Read)),
+        "__wprintf_chk" | "fwprintf" => Some((1, Rw::Read)),
+        "__fwprintf_chk" | "swprintf" => Some((2, Rw::Read)),
+        "__swprintf_chk" => Some((4, Rw::Read)),
+        "wscanf" => Some((0, Rw::Write)),
+        "fwscanf" | "swscanf" => Some((1, Rw::Write)),
+        _ => None,
+    }
+}
+
+/// Which argument of a function is a `va_list` behind a wide format, likewise.
+#[must_use]
+pub fn variable_wide(name: &str) -> Option<(u8, Rw)> {
+    let scans = ["__isoc99_", "__isoc23_"].into_iter().find_map(|prefix| name.strip_prefix(prefix));
+    match scans.unwrap_or(name) {
+        "vwprintf" => Some((1, Rw::Read)),
+        "__vwprintf_chk" | "vfwprintf" => Some((2, Rw::Read)),
+        "__vfwprintf_chk" | "vswprintf" => Some((3, Rw::Read)),
+        "__vswprintf_chk" => Some((5, Rw::Read)),
+        "vwscanf" => Some((1, Rw::Write)),
+        "vfwscanf" | "vswscanf" => Some((2, Rw::Write)),
+        _ => None,
+    }
+}
+
+/// Which arguments of a function are the addresses of an address behind which it works.
+#[must_use]
+pub fn behind(name: &str) -> &'static [(u8, Object, Rw)] {
+    match name {
+        "getsubopt" | "strsep" => &[(0, Object::TextBehind, Rw::Update)],
+        "__strtok_r" | "strtok_r" => &[(2, Object::TextBehind, Rw::Update)],
+        "wcstok" => &[(2, Object::Behind, Rw::Update)],
+        "getdelim" | "getline" => &[(0, Object::Behind, Rw::Write)],
+        "__mbsnrtowcs_chk" | "__mbsrtowcs_chk" | "mbsnrtowcs" | "mbsrtowcs" => &[(1, Object::TextBehind, Rw::Read)],
+        "__wcsnrtombs_chk" | "__wcsrtombs_chk" | "wcsnrtombs" | "wcsrtombs" => &[(1, Object::Behind, Rw::Read)],
+        "iconv" => &[(1, Object::Behind, Rw::Read), (3, Object::Behind, Rw::Write)],
+        _ => &[],
+    }
+}
+
+/// Which argument of a function that scans is the text from which all comes.
+#[must_use]
+pub fn scanned(name: &str) -> Option<u8> {
+    matches!(name, "__isoc23_sscanf" | "__isoc99_sscanf" | "sscanf").then_some(0)
+}
+
 /// Whether a function of the C library only reads what this argument points to, as far as that is known here; the compiler knows more.
 #[must_use]
 pub fn only_reads(name: &str, argument: usize) -> bool {
@@ -208,8 +274,25 @@ static KEEPS: &[&str] = &[
     "__assert_fail", "__assert_perror_fail", "__longjmp_chk", "__sigsetjmp", "_longjmp", "_setjmp", "at_quick_exit", "atexit",
     "call_once", "dladdr", "dlclose", "dlerror", "dlopen", "dlsym", "flockfile", "ftrylockfile", "funlockfile", "longjmp", "madvise",
     "malloc_usable_size", "mincore", "mlock", "mmap", "mmap64", "mprotect", "mremap", "msync", "munlock", "munmap", "on_exit", "setjmp",
-    "siglongjmp", "signal", "sigsetjmp", "syscall",
+    "siglongjmp", "signal", "sigsetjmp",
 ];
+
+/// Functions of threads that are handed memory which is no lock. Sorted.
+#[rustfmt::skip]
+static TELLS_OF_THREADS: &[&str] = &[
+    "pthread_getaffinity_np", "pthread_getcpuclockid", "pthread_getname_np", "pthread_getschedparam", "pthread_key_create",
+    "pthread_setaffinity_np", "pthread_setname_np", "pthread_setschedparam", "pthread_sigmask", "sem_getvalue", "tss_create",
+];
+
+/// System calls whose memory is announced otherwise, or is what they are about: of memory itself (`mmap`, `mprotect`, `munmap`, `brk`, `mremap`,
+/// `msync`, `mincore`, `madvise`, `mlock`, `munlock`), and of futexes.
+const KEEP: [i64; 13] = [9, 10, 11, 12, 25, 26, 27, 28, 149, 150, 202, 325, 454];
+
+/// Whether a system call of this number, made by `syscall`, touches what it is handed.
+#[must_use]
+pub fn raw_call_touches(number: i64) -> bool {
+    !KEEP.contains(&number)
+}
 
 /// Functions of the C library that find more memory of the program's than they are handed, or come back to it later, without the two underscores
 /// that may stand before their names. Sorted.
@@ -298,7 +381,8 @@ static READS: &[(&str, &[usize])] = &[
     ("posix_spawnp", &[1, 2, 3, 4, 5]), ("ppoll", &[2, 3]), ("preadv", &[1]), ("preadv2", &[1]), ("preadv64", &[1]), ("preadv64v2", &[1]),
     ("printf_size", &[1]), ("printf_size_info", &[0]), ("prlimit", &[2]), ("prlimit64", &[2]), ("process_vm_readv", &[1, 3]),
     ("process_vm_writev", &[1, 3]), ("pselect", &[4, 5]), ("psiginfo", &[0, 1]), ("psignal", &[1]), ("pthread_attr_getdetachstate", &[0]),
-    ("pthread_attr_getstacksize", &[0]), ("putenv", &[0]), ("putgrent", &[0]), ("putpwent", &[0]), ("putspent", &[0]),
+    ("pthread_attr_getstacksize", &[0]), ("pthread_setaffinity_np", &[2]), ("pthread_setname_np", &[1]),
+    ("pthread_setschedparam", &[2]), ("pthread_sigmask", &[1]), ("putenv", &[0]), ("putgrent", &[0]), ("putpwent", &[0]), ("putspent", &[0]),
     ("pututline", &[0]), ("pututxline", &[0]), ("pwritev", &[1]), ("pwritev2", &[1]), ("pwritev64", &[1]), ("pwritev64v2", &[1]),
     ("rawmemchr", &[0]), ("rcmd", &[2, 3, 4]), ("rcmd_af", &[2, 3, 4]), ("re_compile_pattern", &[0]), ("re_match", &[1]),
     ("re_match_2", &[1, 3]), ("re_search", &[1]), ("re_search_2", &[1, 3]), ("readlink", &[0]), ("readlinkat", &[1]), ("readv", &[1]),
@@ -309,7 +393,7 @@ static READS: &[(&str, &[usize])] = &[
     ("res_search", &[0]), ("res_send", &[0]), ("revoke", &[0]), ("rexec", &[2, 3, 4]), ("rexec_af", &[2, 3, 4]), ("rindex", &[0]),
     ("rmdir", &[0]), ("rpmatch", &[0]), ("ruserok", &[0, 2, 3]), ("ruserok_af", &[0, 2, 3]), ("scandir", &[0]), ("scandir64", &[0]),
     ("scandirat", &[1]), ("scandirat64", &[1]), ("sched_setaffinity", &[2]), ("sched_setparam", &[1]), ("sched_setscheduler", &[2]),
-    ("secure_getenv", &[0]), ("semop", &[1]), ("sendmsg", &[1]), ("sendto", &[1, 4]), ("setdomainname", &[0]), ("setenv", &[0, 1]),
+    ("secure_getenv", &[0]), ("sem_getvalue", &[0]), ("semop", &[1]), ("sendmsg", &[1]), ("sendto", &[1, 4]), ("setdomainname", &[0]), ("setenv", &[0, 1]),
     ("sethostname", &[0]), ("setipv4sourcefilter", &[5]), ("setitimer", &[1]), ("setlocale", &[1]), ("setlogin", &[0]),
     ("setmntent", &[0, 1]), ("setnetgrent", &[0]), ("setrlimit", &[1]), ("setrlimit64", &[1]), ("setsockopt", &[3]),
     ("setsourcefilter", &[2, 6]), ("settimeofday", &[0, 1]), ("setxattr", &[0, 1, 2]), ("sgetspent", &[0]), ("sgetspent_r", &[0]),
@@ -351,6 +435,7 @@ mod tests {
 
     #[test]
     fn the_tables_are_sorted() {
+        assert!(TELLS_OF_THREADS.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(REACHES.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(KEEPS.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(STREAMS.windows(2).all(|pair| pair[0].0 < pair[1].0));

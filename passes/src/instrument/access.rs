@@ -36,6 +36,9 @@ const IN_NUMBERS: &str = "\t\n\u{b}\u{c}\r +-.0123456789ABCDEFINPTXYabcdefinptxy
 /// So many entries of a list are looked at: more is an error to the C library (`IOV_MAX`).
 const MOST_ENTRIES: u64 = 1024;
 
+/// A text that is scanned is no longer.
+const MOST_TEXT: u64 = 1 << 16;
+
 /// What needs no hooks.
 pub(crate) struct Bare<'a, 'm> {
     /// Functions in which no hook runs.
@@ -189,6 +192,8 @@ impl<'m> Context<'_, 'm> {
             let count = self.builder.smaller(self.builder.resize(count, module.integer(64)), self.declared.u64(MOST_ENTRIES));
             self.builder.add(known, self.builder.multiply(count, self.declared.u64(ENTRY_OF_LIST.into())))
         });
+        let what =
+            pointer.limit.map_or(what, |text| self.builder.add(what, self.builder.smaller(self.text(text), self.declared.u64(MOST_TEXT))));
         self.builder.call(self.declared.hook(&abi::GATE_HANDED), &[pointer.address, what, callee, self.declared.u64(site.0)]);
     }
 

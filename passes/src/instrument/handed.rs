@@ -7,7 +7,11 @@
 use std::collections::BTreeSet;
 
 use model::external::Format;
-use model::external::handed::{Callee, Handed, Handing, Object, handed, list, only_reads, standard, stream, variable};
+use model::external::format::is_plain;
+use model::external::handed::{
+    Callee, Handed, Handing, Object, behind, handed, list, only_reads, raw_call_touches, scanned, standard, stream, variable,
+    variable_wide, wide,
+};
 use model::external::kept::kept;
 use model::pair::Rw;
 
@@ -21,6 +25,8 @@ pub(super) struct Pointer<'m> {
     pub(super) handing: Handing,
     /// How many entries it has, if it is a list.
     pub(super) count: Option<Value<'m>>,
+    /// A text that is as long as what is told of can be.
+    pub(super) limit: Option<Value<'m>>,
     /// The callee's name, when nothing else is known of it, or its address; or the format that tells of the memory.
     pub(super) callee: Option<Named<'m>>,
 }
@@ -36,7 +42,7 @@ impl<'m> Pointer<'m> {
     /// One of which all is known, or will be when the call is made.
     fn told(address: Value<'m>, object: Object, argument: u8, rw: Rw, format: Value<'m>) -> Self {
         let handing = Handing { bytes: 0, rw, object, callee: Callee::Known, argument, certain: true };
-        Self { address, handing, count: None, callee: Some(Named::At(format)) }
+        Self { address, handing, count: None, limit: None, callee: Some(Named::At(format)) }
     }
 
     /// Whether its object is guarded by the library itself.
@@ -51,18 +57,20 @@ pub(super) fn pointers<'m>(call: &CallPoint<'m>, own: &BTreeSet<String>, module:
     let (name, callee, how) = match call.target {
         Target::External(function) => {
             let name = function.name();
-            let is_own = own.contains(&name);
-            let how = if is_own { Handed::Nothing } else { handed(&name, function.as_function().is_some_and(|f| f.is_of_c())) };
+            if own.contains(&name) || (name == RAW_CALL && !raw_call(call.instruction)) {
+                return Vec::new();
+            }
+            let how = handed(&name, function.as_function().is_some_and(|f| f.is_of_c()));
             let callee = (how == Handed::Anything).then(|| Named::Name(name.clone()));
             (name, callee, how)
         }
         Target::Indirect => (String::new(), Some(Named::At(call.instruction.called())), Handed::Anything),
         Target::Defined(_) | Target::Assembly | Target::Intrinsic(_) => return Vec::new(),
     };
-    if how == Handed::Nothing {
-        return Vec::new();
-    }
     let known = Known::new(&name, how, call);
+    if how == Handed::Nothing {
+        return known.beside(module).collect();
+    }
     let is_handed = |(index, address): &(usize, Value<'m>)| {
         let is_in_table = call.external.is_some_and(|external| external.ranges.iter().any(|range| usize::from(range.argument) == *index));
         !is_in_table && address.ty().is_plain_pointer() && !address.underlying_objects().into_iter().all(is_constant)
@@ -90,6 +98,9 @@ struct Known<'n, 'm> {
     format: Option<Format>,
     /// Whether the table's ranges hold what the format tells.
     is_constant: bool,
+    /// A wide format.
+    wide: Option<(u8, Rw)>,
+    variable_wide: Option<(u8, Rw)>,
 }
 
 impl<'n, 'm> Known<'n, 'm> {
@@ -109,7 +120,9 @@ impl<'n, 'm> Known<'n, 'm> {
             list: list(name),
             variable: variable(name),
             format,
-            is_constant: text.and_then(constant_text).is_some(),
+            is_constant: text.and_then(constant_text).zip(format).is_some_and(|(text, format)| is_plain(&text, format.rw)),
+            wide: wide(name),
+            variable_wide: variable_wide(name),
         }
     }
 
@@ -119,7 +132,15 @@ impl<'n, 'm> Known<'n, 'm> {
         if let Some(format) = self.format.filter(|format| argument > format.argument) {
             let text = self.call.argument(format.argument).filter(|_| !self.is_constant)?;
             let behind = argument - format.argument - 1;
-            return Some(Pointer::told(address, Object::Formatted, behind, format.rw, text));
+            let limit = scanned(self.name).and_then(|from| self.call.argument(from));
+            return Some(Pointer { limit, ..Pointer::told(address, Object::Formatted, behind, format.rw, text) });
+        }
+        if let Some((format, rw)) = self.wide.filter(|(format, _)| argument > *format) {
+            return Some(Pointer::told(address, Object::FormattedWide, argument - format - 1, rw, self.call.argument(format)?));
+        }
+        if let Some((_, rw)) = self.variable_wide.filter(|(list, _)| *list == argument) {
+            let format = argument.checked_sub(1).and_then(|before| self.call.argument(before))?;
+            return Some(Pointer::told(address, Object::ArgumentsWide, argument, rw, format));
         }
         if let Some((_, rw)) = self.variable.filter(|(list, _)| *list == argument) {
             let format = argument.checked_sub(1).and_then(|before| self.call.argument(before))?;
@@ -132,11 +153,15 @@ impl<'n, 'm> Known<'n, 'm> {
             Some(Named::At(_)) => Callee::Pointer,
         };
         if let Some((_, object, rw)) = self.list.filter(|(list, ..)| *list == argument) {
-            let count = argument.checked_add(1).filter(|_| object == Object::List).and_then(|next| self.call.argument(next));
+            let count = argument
+                .checked_add(1)
+                .filter(|_| object == Object::List || self.name.ends_with("mmsg"))
+                .and_then(|next| self.call.argument(next));
             return Some(Pointer {
                 address,
                 handing: Handing { bytes: 0, rw, object, callee: by, argument, certain: true },
                 count,
+                limit: None,
                 callee,
             });
         }
@@ -145,20 +170,34 @@ impl<'n, 'm> Known<'n, 'm> {
         let reads = self.call.only_reads(argument.into()) || only_reads(self.name, index) || said.is_some_and(|said| said.only_reads);
         let rw = if reads { Rw::Read } else { Rw::Update };
         let (bytes, is_whole) = bytes(address, self.call.dereferenceable(argument.into()), module);
-        let certain = is_whole && by == Callee::Known;
-        Some(Pointer { address, handing: Handing { bytes, rw, object, callee: by, argument, certain }, count: None, callee })
+        // What a system call does to its memory, its number would tell.
+        let certain = is_whole && by == Callee::Known && self.name != RAW_CALL;
+        Some(Pointer { address, handing: Handing { bytes, rw, object, callee: by, argument, certain }, count: None, limit: None, callee })
     }
 
     /// What the callee finds without being handed it: a standard stream, and what it keeps.
     fn beside(&self, module: Module<'m>) -> impl Iterator<Item = Pointer<'m>> {
         let nowhere = module.zero(module.pointer());
         let stream = standard(self.name).map(|object| Pointer::told(nowhere, object, u8::MAX, Rw::Update, nowhere));
-        let kept = kept(self.name).map(|(kept, rw)| {
+        let kept = kept(self.name).map(move |(kept, rw)| {
             let handing = Handing { bytes: 0, rw, object: Object::Kept, callee: Callee::Unknown, argument: kept as u8, certain: false };
-            Pointer { address: nowhere, handing, count: None, callee: Some(Named::Name(self.name.to_owned())) }
+            Pointer { address: nowhere, handing, count: None, limit: None, callee: Some(Named::Name(self.name.to_owned())) }
         });
-        stream.into_iter().chain(kept)
+        let behind = behind(self.name).iter().filter_map(|&(argument, object, rw)| {
+            let handing = Handing { bytes: 0, rw, object, callee: Callee::Known, argument, certain: false };
+            let address = self.call.argument(argument).filter(|address| address.ty().is_plain_pointer())?;
+            Some(Pointer { address, handing, count: None, limit: None, callee: None })
+        });
+        stream.into_iter().chain(behind).chain(kept)
     }
+}
+
+/// The function that makes any system call.
+const RAW_CALL: &str = "syscall";
+
+/// Whether such a call touches what it is handed.
+fn raw_call(call: Instruction<'_>) -> bool {
+    call.argument(0).and_then(Value::as_integer).is_none_or(raw_call_touches)
 }
 
 /// What the front end says, or else all of the variable from there on; and whether that is an object of its own.

@@ -47,6 +47,7 @@ fn object(ty: &str) -> Object {
     match simple(ty) {
         "string" | "basic_string" => Object::Text,
         name if name.ends_with("stream") => Object::Stream,
+        "directory_iterator" | "recursive_directory_iterator" => Object::Holder,
         _ => Object::Memory,
     }
 }

@@ -39,8 +39,7 @@ pub(crate) fn answer(engine: &Engine, number: libc::c_long, arguments: &[usize; 
         }
         libc::SYS_rt_sigaction => handlers::set(first, second, third),
         libc::SYS_rt_sigprocmask => Some(mask(engine, first, second, third)),
-        // Our handlers run on a stack of their own, which stays; nothing else would use another one.
-        libc::SYS_sigaltstack => Some(0),
+        libc::SYS_sigaltstack => Some(other_stack(engine, first, second)),
         libc::SYS_alarm => Some(timers::alarm(engine, first)),
         libc::SYS_setitimer if first == word(libc::ITIMER_REAL) => {
             let new: *const [u64; 4] = core::ptr::with_exposed_provenance(second);
@@ -113,6 +112,18 @@ fn next(engine: &Engine) -> u8 {
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     let [first, ..] = (mixed ^ (mixed >> 31)).to_le_bytes();
     first
+}
+
+/// Keeps what the thread has said of another stack for handlers. Nothing runs there: faults are handled on our own, other handlers where the thread is.
+fn other_stack(engine: &Engine, new: usize, old: usize) -> isize {
+    let before = engine.with_current(|fiber| fiber.told.other_stack.get());
+    let new: *const [usize; 3] = core::ptr::with_exposed_provenance(new);
+    // SAFETY: the program passes a valid description, or null.
+    if let Some(&new) = unsafe { new.as_ref() } {
+        engine.with_current(|fiber| fiber.told.other_stack.set(Some(new)));
+    }
+    store(old, before.unwrap_or([0, word(libc::SS_DISABLE), 0]));
+    0
 }
 
 /// Keeps the thread's own set of blocked signals; the OS thread's stays empty, or faults would end the process.

@@ -14,10 +14,7 @@ use super::dispatch::own_signal;
 use super::fiber::{Engine, running};
 use super::outside::{Origin, source};
 use super::shapes::{Late, Limit, Pieces, Shape, descriptor, late_socket, later, shape, span_at};
-use super::{
-    answers, clocks, control, endings, handlers, interrupts, lifetime, memory_twice, output, own_files, own_state, seen, thread_names,
-    timers,
-};
+use super::{answers, clocks, control, endings, handlers, interrupts, lifetime, output, seen, thread_names, timers, unseen};
 use crate::gate::ask::{Ask, Nanoseconds, Request, Until};
 use crate::gate::readiness::{Fed, Readiness};
 use crate::interpose::futex;
@@ -60,11 +57,10 @@ impl Caller<'_> {
 
     fn kernel(&self, number: libc::c_long, arguments: [usize; 6]) -> Result<usize, Errno> {
         self.engine.suspend();
-        own_state::note(self.engine, number, &arguments);
+        unseen::before(self.engine, number, &arguments);
         // SAFETY: the program's own call; where arguments differ from its own, they keep the kernel from waiting.
         let result = unsafe { system_call(number, arguments) };
-        memory_twice::look(self.engine, number, &arguments, result);
-        own_files::look(self.engine, number, &arguments, result);
+        unseen::after(self.engine, number, &arguments, result);
         self.engine.leftovers.look(number, &arguments, result);
         self.engine.go_on(true);
         result

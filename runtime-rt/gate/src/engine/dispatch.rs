@@ -8,7 +8,7 @@ use explorer::target::page::Note;
 
 use super::fiber::{Engine, Stop, uninstall};
 use super::restore::Restorer;
-use super::{answers, clock, control, handlers, memory_twice, own_files, own_state, seen, thread_names};
+use super::{answers, clock, control, handlers, seen, thread_names, unseen};
 use crate::sys::call::{Errno, process, system_call, word};
 use crate::sys::signal::restorer_range;
 use crate::sys::trap;
@@ -60,7 +60,7 @@ pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6
     if let Some(result) = answers::answer(engine, number, &arguments) {
         return Verdict::Done(result);
     }
-    own_state::note(engine, number, &arguments);
+    unseen::before(engine, number, &arguments);
     let arguments = as_caller(engine, number, arguments);
     if let Some(result) = print(engine, number, &arguments) {
         return Verdict::Done(result);
@@ -89,8 +89,7 @@ pub(crate) fn handle(engine: &Engine, number: libc::c_long, arguments: [usize; 6
     irregular(engine, number, &arguments).unwrap_or_else(|| {
         let result = pass(number, arguments);
         let told = usize::try_from(result).map_err(|_| Errno(i32::try_from(-result).unwrap_or(i32::MAX)));
-        memory_twice::look(engine, number, &arguments, told);
-        own_files::look(engine, number, &arguments, told);
+        unseen::after(engine, number, &arguments, told);
         Verdict::Done(result)
     })
 }

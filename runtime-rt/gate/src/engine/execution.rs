@@ -86,9 +86,7 @@ fn begin(engine: &Engine) {
     engine.names.borrow_mut().clear();
     engine.timers.borrow_mut().clear();
     engine.supplies.begin();
-    engine.mapped.begin();
-    engine.own_files.begin();
-    engine.own_state.begin();
+    engine.unseen.begin();
     engine.entropy.set(0);
     control::set(Word::AwaitsOutside, 0);
     add_fiber(engine, engine.initial.get(), None);
@@ -358,9 +356,9 @@ pub(crate) fn make_room(engine: &Engine) {
 /// its own.
 pub(crate) fn equip(engine: &Engine, child: ThreadId, routine: Routine) -> Option<libc::pthread_t> {
     let lender = engine.lenders.borrow().get(child.index().checked_sub(1)?).copied()?;
-    let name = engine.with_current(|creator| creator.name.get());
+    let name = engine.with_current(|creator| creator.told.name.get());
     add_fiber(engine, lender, Some(routine));
-    engine.fibers.borrow()[child.index()].name.set(name);
+    engine.fibers.borrow()[child.index()].told.name.set(name);
     let mut model = engine.model.borrow_mut();
     model.threads[child.index()].name(lender.identity);
     if engine.habits.has(Habit::SignalsForAll) {

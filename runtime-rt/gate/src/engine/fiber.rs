@@ -20,11 +20,9 @@ use super::kept::Kept;
 use super::leftovers::Leftovers;
 use super::lenders::{EXTRA, Lender};
 use super::lifetime::Lifetimes;
-use super::memory_twice::Mapped;
 use super::output::Printed;
 use super::outsiders::Outsiders;
-use super::own_files::OwnFiles;
-use super::own_state::OwnState;
+use super::own_variables::OwnVariables;
 use super::pieces::Pieces;
 use super::recorder::Recorder;
 use super::restore::Restorer;
@@ -33,8 +31,9 @@ use super::several::TakesSeveral;
 use super::signals::{Fault, Refuges};
 use super::streams::Streams;
 use super::supplies::Supplies;
-use super::thread_names::Name;
+use super::thread_names::Told;
 use super::timers::Timers;
+use super::unseen::Unseen;
 use crate::gate::model::Model;
 use crate::gate::shadow::Shadow;
 use crate::gate::thread::Hope;
@@ -88,10 +87,8 @@ pub(crate) struct Fiber {
     pub(crate) base: usize,
     /// As in [`Lender`].
     floor: usize,
-    /// What it is called, if that is not what the process is.
-    pub(crate) name: Cell<Option<Name>>,
-    /// Who has used that name, as `thread_names` says.
-    pub(crate) name_used: Cell<u8>,
+    /// What the kernel would keep of it by its word.
+    pub(crate) told: Told,
     /// Whether it goes round in a circle.
     pub(crate) circle: RefCell<Circle>,
     /// A hash of its stack at the last place that it passed, when states are looked at.
@@ -122,8 +119,7 @@ impl Fiber {
             last_site: Cell::new(None),
             base: lender.stack,
             floor: lender.floor,
-            name: Cell::new(None),
-            name_used: Cell::new(0),
+            told: Told::default(),
             circle: RefCell::default(),
             stood: Cell::new(0),
             once: RefCell::default(),
@@ -151,8 +147,7 @@ impl Fiber {
         self.call_site.set(None);
         self.last_site.set(None);
         self.stood.set(0);
-        self.name.set(None);
-        self.name_used.set(0);
+        self.told = Told::default();
     }
 
     /// It comes to an access: the number.
@@ -251,12 +246,10 @@ pub(crate) struct Engine {
     pub(crate) spare: RefCell<Vec<Box<Fiber>>>,
     /// Timers that are descriptors.
     pub(crate) timers: RefCell<Timers>,
-    /// What it has mapped.
-    pub(crate) mapped: Mapped,
-    /// Files by which it looks at itself.
-    pub(crate) own_files: OwnFiles,
-    /// Whose state the kernel keeps.
-    pub(crate) own_state: OwnState,
+    /// What it has done that no step tells of.
+    pub(crate) unseen: Unseen,
+    /// How long its variables are.
+    pub(crate) own_variables: OwnVariables,
     /// What its calls left nothing of.
     pub(crate) supplies: Supplies,
     /// What it has made in the kernel that would stay.
@@ -352,9 +345,8 @@ impl Engine {
             spare: RefCell::default(),
             names: RefCell::default(),
             timers: RefCell::default(),
-            mapped: Mapped::default(),
-            own_files: OwnFiles::default(),
-            own_state: OwnState::default(),
+            unseen: Unseen::default(),
+            own_variables: OwnVariables::default(),
             supplies: Supplies::default(),
             leftovers: Leftovers::default(),
             habits: Habits::default(),

@@ -1,14 +1,14 @@
 //! What a call reads or writes by a format that is known only when the call is made, or by a `va_list`.
 //!
-//! Not handled: wide formats.
+//! A text that is scanned counts as all that there is room for, or as long as the whole text is from which it comes.
 
 use alloc::vec::Vec;
 
 use model::external::Length;
-use model::external::format::{Argument, Class, arguments};
+use model::external::format::{Argument, Class, Open, arguments};
 use model::pair::Rw;
 
-use super::handed::{MOST, read};
+use super::handed::{MOST, read, rest};
 use crate::sys::guarded;
 
 /// Memory that an argument points to: from where on, and so many bytes.
@@ -16,30 +16,55 @@ pub(super) struct Told {
     pub(super) address: u64,
     pub(super) bytes: u32,
     pub(super) rw: Rw,
+    /// Whether it may be less.
+    pub(super) guessed: bool,
 }
 
+/// How wide a format's characters are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Width {
+    Bytes,
+    Wide,
+}
+
+const WIDE: u32 = 4;
+
 /// What a format tells of the argument so far behind it.
-pub(super) fn of_argument(format: u64, rw: Rw, behind: u8, address: u64) -> Vec<Told> {
-    let told = told_by(format, rw).into_iter().filter(|argument| argument.index == behind);
-    told.filter_map(|argument| memory(&argument, address, |_| None)).collect()
+pub(super) fn of_argument((format, width): (u64, Width), rw: Rw, behind: u8, (address, limit): (u64, u32)) -> Vec<Told> {
+    let told = told_by(format, width, rw).into_iter().filter(|argument| argument.index == behind);
+    told.filter_map(|argument| memory(&argument, (address, limit), |_| None)).collect()
 }
 
 /// What a format tells of the arguments that a `va_list` still holds.
-pub(super) fn of_list(format: u64, rw: Rw, list: u64) -> Vec<Told> {
-    let told = told_by(format, rw);
+pub(super) fn of_list((format, width): (u64, Width), rw: Rw, list: u64) -> Vec<Told> {
+    let told = told_by(format, width, rw);
     let values = values(list, &told);
     let value = |index: u8| values.get(usize::from(index)).copied().flatten();
-    told.iter().filter_map(|argument| memory(argument, value(argument.index)?, value)).collect()
+    told.iter().filter_map(|argument| memory(argument, (value(argument.index)?, 0), value)).collect()
 }
 
-fn told_by(format: u64, rw: Rw) -> Vec<Argument> {
-    let text: Vec<u8> = (0..u64::from(MOST)).map_while(|at| byte(format + at).filter(|byte| *byte != 0)).collect();
+fn told_by(format: u64, width: Width, rw: Rw) -> Vec<Argument> {
+    let character = |at: u64| match width {
+        Width::Bytes => byte(format + at),
+        // What is no byte is no part of a conversion.
+        Width::Wide => wide(format + at * u64::from(WIDE)).map(|found| u8::try_from(found).unwrap_or(b'?')),
+    };
+    let text: Vec<u8> = (0..u64::from(MOST)).map_while(|at| character(at).filter(|byte| *byte != 0)).collect();
     arguments(&text, rw, 0)
 }
 
 /// What is behind an argument. `value`: of the argument that says how long it is.
-fn memory(argument: &Argument, address: u64, value: impl Fn(u8) -> Option<u64>) -> Option<Told> {
+fn memory(argument: &Argument, (address, limit): (u64, u32), value: impl Fn(u8) -> Option<u64>) -> Option<Told> {
     let (rw, length) = argument.memory?;
+    match argument.open {
+        Some(Open::WideText) => return Some(Told { address, bytes: wide_text(address), rw, guessed: false }),
+        Some(Open::Scanned) => {
+            let rest = rest(address);
+            let most = if limit == 0 { rest } else { rest.min(limit.saturating_mul(WIDE)) };
+            return Some(Told { address, bytes: most, rw, guessed: true });
+        }
+        None => {}
+    }
     let bytes = match length {
         Length::Bytes(bytes) => bytes,
         Length::StringWithin(most) => text(address, most),
@@ -47,14 +72,25 @@ fn memory(argument: &Argument, address: u64, value: impl Fn(u8) -> Option<u64>) 
         Length::StringUpTo(index) => text(address, value(index).and_then(|most| u32::try_from(most as i32).ok()).unwrap_or(MOST)),
         _ => text(address, MOST),
     };
-    (bytes > 0).then_some(Told { address, bytes, rw })
+    (bytes > 0).then_some(Told { address, bytes, rw, guessed: false })
 }
 
 /// A string with its zero, of no more than so many bytes.
-fn text(address: u64, most: u32) -> u32 {
+pub(super) fn text(address: u64, most: u32) -> u32 {
     let most = most.min(MOST);
     let end = (0..most).find(|at| byte(address + u64::from(*at)).is_none_or(|byte| byte == 0));
     end.map_or(most, |at| at + 1)
+}
+
+/// The same, of wide characters.
+fn wide_text(address: u64) -> u32 {
+    let end = (0..MOST / WIDE).find(|at| wide(address + u64::from(at * WIDE)).is_none_or(|found| found == 0));
+    end.map_or(MOST, |at| (at + 1) * WIDE)
+}
+
+fn wide(address: u64) -> Option<u32> {
+    let bytes = [byte(address)?, byte(address + 1)?, byte(address + 2)?, byte(address + 3)?];
+    Some(u32::from_le_bytes(bytes))
 }
 
 fn byte(address: u64) -> Option<u8> {
@@ -125,7 +161,7 @@ mod tests {
         let address = string.as_ptr().expose_provenance() as u64;
         let bytes = |format: &core::ffi::CStr| {
             let format = format.as_ptr().expose_provenance() as u64;
-            of_argument(format, Rw::Read, 0, address).iter().map(|told| told.bytes).collect::<Vec<_>>()
+            of_argument((format, Width::Bytes), Rw::Read, 0, (address, 0)).iter().map(|told| told.bytes).collect::<Vec<_>>()
         };
         assert_eq!((bytes(c"%s"), bytes(c"%.2s"), bytes(c"%.9s"), bytes(c"%.0s")), (vec![5], vec![2], vec![5], vec![]));
         assert_eq!((bytes(c"%d"), bytes(c"%1$s %1$.1s")), (vec![], vec![5, 1]));

@@ -63,10 +63,10 @@ enum Deed {
 pub(crate) fn look(engine: &Engine, number: libc::c_long, arguments: &[usize; 6], result: Result<usize, Errno>) {
     let [first, second, third, flags, fifth, _] = *arguments;
     let file = |argument: usize| Some(descriptor(argument));
-    let has_mapped = engine.mapped.any.get();
+    let has_mapped = engine.unseen.mapped.any.get();
     let deed = match number {
         libc::SYS_mmap if flags & word(libc::MAP_ANONYMOUS) == 0 => Deed::MappedFile(descriptor(fifth)),
-        libc::SYS_mmap if flags & word(libc::MAP_SHARED) != 0 => return engine.mapped.any.set(true),
+        libc::SYS_mmap if flags & word(libc::MAP_SHARED) != 0 => return engine.unseen.mapped.any.set(true),
         libc::SYS_mremap if second == 0 => Deed::MappedAgain,
         libc::SYS_mprotect | libc::SYS_pkey_mprotect if has_mapped && third & word(libc::PROT_WRITE) != 0 => Deed::MappedAgain,
         libc::SYS_remap_file_pages | libc::SYS_shmat => Deed::MappedAgain,
@@ -90,9 +90,9 @@ pub(crate) fn look(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]
     };
     let beside_others = !engine.model.borrow().is_last();
     let is_twice = match deed {
-        Deed::MappedFile(file) => number_of(file).is_some_and(|file| engine.mapped.add(file)) && is_at_two_addresses(),
+        Deed::MappedFile(file) => number_of(file).is_some_and(|file| engine.unseen.mapped.add(file)) && is_at_two_addresses(),
         Deed::MappedAgain => {
-            engine.mapped.any.set(true);
+            engine.unseen.mapped.any.set(true);
             is_at_two_addresses()
         }
         Deed::Reached => beside_others,
@@ -110,7 +110,7 @@ fn number_of(file: i32) -> Option<u64> {
 
 /// Whether a file is memory, in a way that matters.
 fn is_mapped(engine: &Engine, file: Option<i32>, matters: impl Fn(&Mapping) -> bool) -> bool {
-    let Some(number) = file.and_then(number_of).filter(|number| engine.mapped.files.borrow().contains(number)) else { return false };
+    let Some(number) = file.and_then(number_of).filter(|number| engine.unseen.mapped.files.borrow().contains(number)) else { return false };
     maps::mappings()
         .is_ok_and(|mappings| mappings.iter().any(|mapping| mapping.file.is_some_and(|file| file.number == number) && matters(mapping)))
 }

@@ -3,8 +3,8 @@
 //! From start to end: `start` takes over before `main`; `control` is the page shared with the `atomfix` process; `lenders`
 //! are parked threads that lend their TLS blocks and stacks; `fiber` is a program thread on a lent stack, which asks by `request`, `rest` tells whether it may be left; `execution` runs
 //! one execution, which may begin as the one before (`repeat`) and is kept by `recorder`, and `endings` ends its threads and its process; `explore` runs them all, with `scouts` beside searches, a part after the other (`line`), by a `driver`: forking (`fork`), restoring (`restore`) or starting the program anew (`exec`), with `debugger` where one stops; `dispatch`
-//! gets the program's system calls, which `answers` answers itself (`thread_names` those about names) and `calls` makes at scheduling points (`seen` says which, `shapes` what they wait for; `supplies` tells who was left nothing, `memory_twice`, `own_files` and `own_state` name what is not seen, `leftovers` goes when an execution is over), `timers` what runs in virtual time, `clocks` what clocks say and who sleeps by them, `clock` the instructions that read the time, with `outside` for
-//! what the world has to say; `failure` says what went wrong, `habits` keeps what needs more points, `kept` keeps what calls have read, `pieces` knows which steps are several accesses, `handed` what libraries are handed (`outsiders`: by whom, `formats` and `streams`: what is special), `interrupts` lets threads be signalled and cancelled, `circle` finds
+//! gets the program's system calls, which `answers` answers itself (`thread_names` those about names) and `calls` makes at scheduling points (`seen` says which, `shapes` what they wait for; `supplies` tells who was left nothing, `unseen` names what no step tells of, by `memory_twice`, `own_files` and `own_state`, `leftovers` goes when an execution is over), `timers` what runs in virtual time, `clocks` what clocks say and who sleeps by them, `clock` the instructions that read the time, with `outside` for
+//! what the world has to say; `failure` says what went wrong, `habits` keeps what needs more points, `kept` keeps what calls have read, `pieces` knows which steps are several accesses, `handed` what libraries are handed (`outsiders`: by whom, `formats`, `streams` and `variables`: what is special, `own_variables`: how long something is), `interrupts` lets threads be signalled and cancelled, `circle` finds
 //! spin loops, `rounds` threads that go round together and `several` those of them that the library has to answer for, `orders` tells what data races are found by, `output` keeps what the program prints.
 //! `arena` is the engine's memory, `heap` the program's, where `lifetime` finds what is used after it was freed, as `destroyed` does of locks and the like that were destroyed.
 
@@ -39,13 +39,14 @@ pub(crate) mod leftovers;
 pub(crate) mod lenders;
 pub(crate) mod lifetime;
 mod line;
-pub(crate) mod memory_twice;
+mod memory_twice;
 mod orders;
 pub(crate) mod output;
 pub(crate) mod outside;
 pub(crate) mod outsiders;
 mod own_files;
-pub(crate) mod own_state;
+mod own_state;
+pub(crate) mod own_variables;
 pub(crate) mod pieces;
 pub(crate) mod recorder;
 mod repeat;
@@ -63,3 +64,5 @@ pub(crate) mod streams;
 pub(crate) mod supplies;
 pub(crate) mod thread_names;
 pub(crate) mod timers;
+pub(crate) mod unseen;
+pub(crate) mod variables;

@@ -40,11 +40,11 @@ pub(crate) fn look(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]
             | libc::SYS_pwritev
             | libc::SYS_getdents64,
             _,
-        ) if engine.own_files.0.get() => arguments[0],
+        ) if engine.unseen.own_files.0.get() => arguments[0],
         _ => return,
     };
     if shows_itself(&poll::link(descriptor(used))) {
-        engine.own_files.0.set(true);
+        engine.unseen.own_files.0.set(true);
         if !engine.model.borrow().is_last() {
             control::note(Note::OwnFiles);
         }

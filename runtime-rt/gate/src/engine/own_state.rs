@@ -72,7 +72,7 @@ pub(crate) fn note(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]
     };
     let (me, threads) = (engine.current().index(), engine.model.borrow().threads.len());
     let of = answers::thread(engine, named).map_or(me, |thread| thread.index());
-    let state = &engine.own_state;
+    let state = &engine.unseen.own_state;
     let bit = |thread: usize| 1 << thread.min(63);
     if sets {
         state.last.set(Some((of, threads)));

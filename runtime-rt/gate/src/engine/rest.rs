@@ -16,6 +16,7 @@ impl Engine {
             && is_free(&self.shadow)
             && self.outsiders.is_at_rest()
             && self.streams.is_at_rest()
+            && self.own_variables.is_at_rest()
             && self.supplies.is_at_rest()
             && self.leftovers.is_at_rest()
             && is_free(&self.recorder)

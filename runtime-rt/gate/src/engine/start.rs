@@ -106,6 +106,7 @@ fn take_over(main: Main) -> ! {
     load();
     crate::interpose::at_exit::look();
     crate::sys::text::look();
+    super::variables::look();
     let here = 0_u8;
     // Fibers of the initial thread begin below this frame, which is never left.
     let stack = lenders::free_stack((&raw const here).expose_provenance() - 4096);

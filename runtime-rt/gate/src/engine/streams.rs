@@ -34,6 +34,8 @@ pub(crate) struct Streams {
     known: RefCell<Vec<Known>>,
     /// Where the C library's `stdin` and `stdout` stand.
     variables: Cell<[u64; 2]>,
+    /// Where the state of a stream of C++ names its buffer, in the library that is there; 0 if none is.
+    buffer: Cell<u64>,
     /// Whether something happened to the descriptors of standard output since it was last looked where they lead.
     touched: Cell<bool>,
     /// Whether one leads elsewhere than to where the program prints.
@@ -56,6 +58,14 @@ impl Streams {
     /// Before the program begins, in each process: names that nobody has make the C library allocate, which the program is not to see.
     pub(crate) fn look(&self) {
         self.variables.set([c"stdin", c"stdout"].map(|name| text::address(name).unwrap_or(0)));
+        let has = |name: &CStr| text::address(name).is_some();
+        self.buffer.set(if has(c"_ZSt4cout") {
+            BUFFER[0]
+        } else if has(c"_ZNSt3__14coutE") {
+            BUFFER[1]
+        } else {
+            0
+        });
         *self.known.borrow_mut() = look();
     }
 
@@ -100,6 +110,12 @@ pub(super) fn state_of(stream: u64) -> Option<u64> {
     let table = read(stream)?;
     let offset = read(table.checked_sub(OFFSET_OF_BASE)?)?;
     (offset < FAR).then(|| stream + offset)
+}
+
+/// The buffer of the stream whose state this is.
+pub(super) fn buffer_of(engine: &Engine, state: u64) -> Option<u64> {
+    let offset = engine.streams.buffer.get();
+    (offset != 0).then(|| read(state + offset)).flatten().filter(|buffer| *buffer != 0)
 }
 
 /// Where the standard streams are.

@@ -1,8 +1,9 @@
 //! The names of threads, which the kernel would keep for the one OS thread that runs them all.
 //!
 //! A thread begins with its creator's name, the initial one with that of the process. Most threads name themselves and nobody asks: names are
-//! scheduling points only where one is given by one thread and asked for by another. Not handled: what is seen of names in `/proc`.
+//! scheduling points only where one is given by one thread and asked for by another. What is seen of names in `/proc` is named (`own_files`).
 
+use core::cell::Cell;
 use core::ffi::{CStr, c_int};
 
 use model::ids::ThreadId;
@@ -11,6 +12,17 @@ use model::pair::Rw;
 use super::fiber::Engine;
 use super::habits::{self, Habit};
 use crate::gate::ask::Ask;
+
+/// What a thread has told the kernel of itself that is kept here.
+#[derive(Default)]
+pub(crate) struct Told {
+    /// What it is called, if that is not what the process is.
+    pub(crate) name: Cell<Option<Name>>,
+    /// Who has used that name, as the bits below.
+    used: Cell<u8>,
+    /// Another stack for handlers, as the kernel has it: where it is, flags, how long.
+    pub(crate) other_stack: Cell<Option<[usize; 3]>>,
+}
 
 /// A name that ends with a zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,7 +81,7 @@ fn announce(engine: &Engine, thread: ThreadId, rw: Rw) {
     };
     let used = {
         let fibers = engine.fibers.borrow();
-        let used = &fibers[thread.index()].name_used;
+        let used = &fibers[thread.index()].told.used;
         used.set(used.get() | how);
         used.get()
     };
@@ -86,13 +98,13 @@ fn announce(engine: &Engine, thread: ThreadId, rw: Rw) {
 /// In a fiber: names a thread.
 pub(crate) fn set(engine: &Engine, thread: ThreadId, name: Name) {
     announce(engine, thread, Rw::Write);
-    engine.fibers.borrow()[thread.index()].name.set(Some(name));
+    engine.fibers.borrow()[thread.index()].told.name.set(Some(name));
 }
 
 /// In a fiber: the name of a thread.
 pub(crate) fn get(engine: &Engine, thread: ThreadId) -> Name {
     announce(engine, thread, Rw::Read);
-    engine.fibers.borrow()[thread.index()].name.get().unwrap_or_else(|| of_process(engine))
+    engine.fibers.borrow()[thread.index()].told.name.get().unwrap_or_else(|| of_process(engine))
 }
 
 impl Name {

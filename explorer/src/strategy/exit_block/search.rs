@@ -128,6 +128,7 @@ impl ExitBlock {
 
     /// A thread does not get to its next exit.
     fn block(&mut self, attempt: Attempt) {
+        self.outside |= attempt.events.iter().any(|event| !block::is_covered(event.kind));
         self.look_for_cycle(&attempt);
         self.state.enabled.retain(|&thread| thread != attempt.thread);
         self.state.preferred = None;
@@ -138,6 +139,8 @@ impl ExitBlock {
     fn undo(&mut self, running: Running, event: Event) -> Choice {
         let Running { thread, mut events, mut takes, steps, .. } = running;
         block::add(&mut events, event);
+        // Others find the locks of an undone block free. If it waits for what no lock gives, it holds them for as long as that takes.
+        self.outside |= locks::taken(&event).is_none() && !takes.is_empty();
         takes.extend(locks::taken(&event));
         self.steps.truncate(self.steps.len() - steps);
         self.state = self.start.clone();

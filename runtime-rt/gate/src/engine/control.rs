@@ -125,16 +125,19 @@ pub(crate) fn broken(message: &str) -> ! {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(text, "broken {}", explorer::target::found::escape(message));
-    report(&text);
-    set(Word::Phase, Phase::Broken as u64);
-    call::exit_process(70)
+    give_up(&text)
 }
 
 /// The program, or the machine, is such that exploring cannot go on: says so and ends the process.
 pub(crate) fn unable(why: &str, help: &str) -> ! {
     let mut text = String::new();
     Unable { why: why.into(), help: help.into() }.write(&mut text);
-    report(&text);
+    give_up(&text)
+}
+
+/// Leaves this behind, and ends the process.
+fn give_up(text: &str) -> ! {
+    report(text);
     set(Word::Phase, Phase::Broken as u64);
     call::exit_process(70)
 }

@@ -1,7 +1,7 @@
 //! Memory that the program has at two addresses, one of them to write; files that are memory and are read and written by calls too; and memory
 //! that calls reach for by themselves, or that is left to the kernel.
 //!
-//! Accesses are told apart by addresses, so what one thread writes at address another one never seems to read at the other. That is
+//! Accesses are told apart by addresses, so what one thread writes at one address another one never seems to read at the other. That is
 //! found in the process's memory map when it may have come to be so, and named. A file that is mapped once, or only to be read, is as any other memory.
 //! Which files were mapped is kept, so that the map is looked at only for those.
 //! Not handled: files that were mapped before `main`, or are cut by their path before they are mapped; memory of which another process has the other part.

@@ -49,9 +49,7 @@ fn ready_for(one: &libc::pollfd) -> i16 {
 pub(crate) fn states(count: usize) -> States {
     let one = |fd| libc::pollfd { fd, events: libc::POLLIN | libc::POLLPRI | libc::POLLOUT | libc::POLLRDHUP, revents: 0 };
     let mut list: Vec<libc::pollfd> = (0..).map(one).take(count).collect();
-    let arguments = [list.as_mut_ptr().expose_provenance(), list.len(), 0, 0, 0, 0];
-    // SAFETY: the kernel writes only to the list.
-    let known = unsafe { system_call(libc::SYS_poll, arguments) }.is_ok();
+    let known = ask(&mut list).is_ok();
     States { list, known }
 }
 
@@ -79,10 +77,14 @@ pub(crate) fn descriptors(list: usize, count: usize) -> Vec<i32> {
 }
 
 fn poll(list: &mut [libc::pollfd]) -> bool {
+    ask(list) != Ok(0)
+}
+
+/// How many of a list are ready, which is written there.
+fn ask(list: &mut [libc::pollfd]) -> Result<usize, Errno> {
     let arguments = [list.as_mut_ptr().expose_provenance(), list.len(), 0, 0, 0, 0];
     // SAFETY: the kernel writes only to the list.
-    let result = unsafe { system_call(libc::SYS_poll, arguments) };
-    result != Ok(0)
+    unsafe { system_call(libc::SYS_poll, arguments) }
 }
 
 /// Whether `select` would return at once, given the program's own sets: readers, writers, exceptions.

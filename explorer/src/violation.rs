@@ -37,13 +37,17 @@ pub struct Violation {
 #[must_use]
 pub fn violations(steps: &[TakenStep], pairs: &Pairs) -> Vec<Violation> {
     let mut found: Vec<Violation> = Vec::new();
+    if pairs.is_empty() {
+        return found;
+    }
+    let near = Near::of(steps);
     for (second, step) in steps.iter().enumerate().rev() {
         let Some((site, range)) = access(step) else { continue };
-        let own = |at: &usize| steps[*at].thread == step.thread && touches(&steps[*at], range);
-        let Some(first) = (0..second).rev().find(own) else { continue };
+        let own = |at: usize| steps[at].thread == step.thread && touches(&steps[at], range);
+        let Some(first) = near.last(range, 0..second, own) else { continue };
         let Some(&atomicity) = steps[first].site.and_then(|head| pairs.get(&(head, site))) else { continue };
-        let breaks = |at: &usize| {
-            let remote = &steps[*at];
+        let breaks = |at: usize| {
+            let remote = &steps[at];
             let matters = match atomicity {
                 Atomicity::None => false,
                 Atomicity::Read => writes(remote.kind),
@@ -51,7 +55,7 @@ pub fn violations(steps: &[TakenStep], pairs: &Pairs) -> Vec<Violation> {
             };
             remote.thread != step.thread && touches(remote, range) && matters
         };
-        let Some(remote) = (first + 1..second).rev().find(breaks) else { continue };
+        let Some(remote) = near.last(range, first + 1..second, breaks) else { continue };
         let same = |other: &Violation| steps[other.first].site == steps[first].site && steps[other.second].site == step.site;
         if !found.iter().any(same) {
             found.push(Violation { first, remote, second });
@@ -61,6 +65,37 @@ pub fn violations(steps: &[TakenStep], pairs: &Pairs) -> Vec<Violation> {
         }
     }
     found
+}
+
+/// Accesses of a schedule by the blocks of memory that they touch, each block's in the order of steps: schedules may be long.
+struct Near(BTreeMap<u64, Vec<usize>>);
+
+impl Near {
+    const BLOCK: u64 = 64;
+
+    fn of(steps: &[TakenStep]) -> Self {
+        let mut near: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for (at, step) in steps.iter().enumerate() {
+            let Some((_, range)) = access(step) else { continue };
+            Self::blocks(range).for_each(|block| near.entry(block).or_default().push(at));
+        }
+        Self(near)
+    }
+
+    fn blocks(range: Range) -> impl Iterator<Item = u64> {
+        let last = range.address.saturating_add(u64::from(range.length).saturating_sub(1));
+        range.address / Self::BLOCK..=last / Self::BLOCK
+    }
+
+    /// The last of these steps that is wanted, among those that touch a block of this range.
+    fn last(&self, range: Range, steps: core::ops::Range<usize>, wanted: impl Fn(usize) -> bool) -> Option<usize> {
+        let last = |block: u64| {
+            let here = self.0.get(&block)?;
+            let until = here.partition_point(|at| *at < steps.end);
+            here[..until].iter().rev().copied().take_while(|at| *at >= steps.start).find(|at| wanted(*at))
+        };
+        Self::blocks(range).filter_map(last).max()
+    }
 }
 
 fn access(step: &TakenStep) -> Option<(SiteKey, Range)> {
@@ -81,7 +116,7 @@ mod tests {
     use alloc::string::String;
     use model::ids::ThreadId;
 
-    /// `1rx` thread 1 reads x, at a site of its own for each word.
+    /// `1rx` thread 1 reads x, at a site of its own for each word. `W` is `w` with what follows it, up to and with `x`.
     fn check(steps: &str, pair: (&str, &str, Atomicity), expected: Option<(usize, usize, usize)>) {
         let words: Vec<&str> = steps.split_whitespace().collect();
         let site = |word: &str| SiteKey(word.bytes().fold(0, |hash, byte| hash * 256 + u64::from(byte)));
@@ -90,7 +125,10 @@ mod tests {
             kind: if word.as_bytes()[1] == b'r' { "read" } else { "write" }.parse().expect("a kind"),
             site: Some(site(word)),
             ordinal: None,
-            range: Some(Range { address: u64::from(word.as_bytes()[2]) * 8, length: 4 }),
+            range: Some(match word.as_bytes()[2] {
+                b'W' => Range { address: u64::from(b'w') * 8, length: 12 },
+                name => Range { address: u64::from(name) * 8, length: 4 },
+            }),
             picks: Vec::new(),
         };
         let taken: Vec<TakenStep> = words.iter().map(step).collect();
@@ -110,5 +148,10 @@ mod tests {
         check("1rx 1wx 2wx", ("1rx", "1wx", Exclusive), None);
         // Its own access between them makes other pairs of it.
         check("1rx 2wx 1ax 1wx", ("1rx", "1wx", Exclusive), None);
+        // Others' accesses may be larger, and lie across blocks of memory.
+        check("1rw 2wW 1ww", ("1rw", "1ww", Exclusive), Some((0, 1, 2)));
+        check("1rw 2wW 2ww 1ww", ("1rw", "1ww", Exclusive), Some((0, 2, 3)));
+        check("1rW 2wx 1wW", ("1rW", "1wW", Exclusive), Some((0, 1, 2)));
+        check("1rW 2wz 1wW", ("1rW", "1wW", Exclusive), None);
     }
 }

@@ -11,7 +11,7 @@ use explorer::strategy::iterative::Preemptions;
 use explorer::strategy::part::{Part, Work};
 use explorer::strategy::subtree::Subtree;
 use explorer::target::process::Program;
-use explorer::target::setup::{Sequel, Setup};
+use explorer::target::setup::{MostSteps, Sequel, Setup};
 use explorer::target::watch::{self, Ending, Limits};
 
 use super::outcome::{self, Words};
@@ -66,7 +66,13 @@ pub fn explore(gated: &Path, argument: &str, search: Search) -> Result<Explored>
     let program = Program { path: gated.to_owned(), name: OsString::from("app"), arguments: vec![argument.into()] };
     let config = Config { name: Name::DepthFirst, preemptions: Preemptions::Unlimited, executions: None, seed: 0 };
     let part = Part { work: search.work, subtree: Subtree::default(), steps: u64::MAX };
-    let setup = Setup { steps: MOST_STEPS, outcomes: true, part: Some(part), sequel: Sequel::Nothing, ..Setup::exploring(config) };
+    let setup = Setup {
+        steps: MostSteps::Number(MOST_STEPS),
+        outcomes: true,
+        part: Some(part),
+        sequel: Sequel::Nothing,
+        ..Setup::exploring(config)
+    };
     let limits = Limits { whole: Some(LIMIT), step: LIMIT, stop: || false };
     let explored = watch::run(&program, &setup, limits, &mut |_| {}).with_context(|| gated.display().to_string())?;
     if explored.ending != Ending::Ended || explored.timed_out || explored.counts.cut > 0 || explored.counts.diverged > 0 {

@@ -11,7 +11,7 @@ use explorer::parts::campaign::{Shard, WHOLE};
 use explorer::strategy::config::{Config, Name};
 use explorer::strategy::iterative::Preemptions;
 use explorer::target::pool::Workers;
-use explorer::target::setup::{Driver, End, Setup};
+use explorer::target::setup::{Driver, End, MostSteps, Setup};
 use explorer::target::watch::{Ending, Explored, Limits};
 use explorer::violation::Pairs;
 use model::report::{Build, CheckResult, Estimate, Report};
@@ -54,9 +54,9 @@ pub(crate) struct Arguments {
     /// Count an execution as hung when it takes no step for this many seconds
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = input::seconds)]
     step_timeout: Duration,
-    /// Cut an execution after this many steps
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
-    max_steps: u64,
+    /// Cut an execution after this many steps [default: 20000, and more for a program whose executions are seen to be longer]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_steps: Option<u64>,
     /// Seed the samplers
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
@@ -169,7 +169,7 @@ fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sou
     };
     let end = if arguments.until_failure { End::FirstFailure } else { End::Strategy };
     let setup = Setup {
-        steps: arguments.max_steps,
+        steps: arguments.max_steps.map_or(MostSteps::AsMeasured, MostSteps::Number),
         driver: arguments.driver,
         end,
         races: arguments.races,

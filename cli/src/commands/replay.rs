@@ -9,7 +9,7 @@ use clap::Args;
 use explorer::strategy::config::{Config, Name};
 use explorer::strategy::iterative::Preemptions;
 use explorer::target::found::TakenStep;
-use explorer::target::setup::{Sequel, Setup};
+use explorer::target::setup::{MostSteps, Sequel, Setup};
 use explorer::target::watch::{Explored, Limits};
 use explorer::timeline::timeline;
 use model::event::EventKind;
@@ -110,7 +110,7 @@ fn setup(schedule: &Schedule, path: &Path) -> Result<Setup, Failure> {
     // What follows the schedule's last step is bounded too; one that was cut goes no further.
     let limit = steps.len() as u64 + if is(FailureKind::StepLimit) { 0 } else { 20_000 };
     Ok(Setup {
-        steps: limit,
+        steps: MostSteps::Number(limit),
         races,
         spurious,
         habits: schedule.habits,

@@ -178,7 +178,7 @@ fn what_has_too_much_to_do_is_told_apart_from_what_fails() {
     let source = "#include <pthread.h>
 static _Atomic int n;
 static void *count(void *more) {
-  for (int i = 0; i < 100000; i++) n++;
+  for (int i = 0; i < 300000; i++) n++;
   return more;
 }
 int main(void) {
@@ -192,6 +192,43 @@ int main(void) {
     let said = sandbox.atomfix(&["check", "./app", "--strategy", "random", "--max-schedules", "3"]);
     assert!(said.out.contains("note: no schedule came to its end: the program never ends, or has too much to do"), "{}", said.out);
     assert!(!said.out.contains("cut at"), "{}", said.out);
+}
+
+#[test]
+fn programs_with_long_schedules_come_to_their_end() {
+    let sandbox = Sandbox::new();
+    let source = "#include <assert.h>
+#include <pthread.h>
+static int cells[30], found;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static void *fill(void *more) {
+  for (int i = 0; i < 200; i++) {
+    pthread_mutex_lock(&m);
+    for (int j = 0; j < 30; j++) cells[j]++;
+    pthread_mutex_unlock(&m);
+  }
+  found++;
+  return more;
+}
+int main(void) {
+  pthread_t t, u;
+  pthread_create(&t, NULL, fill, NULL);
+  pthread_create(&u, NULL, fill, NULL);
+  pthread_join(t, NULL);
+  pthread_join(u, NULL);
+  assert(found == 2);
+}
+";
+    sandbox.compile("main.c", source, &[]);
+    let check = |strategy: &str, schedules: &str, more: &[&str]| {
+        let said = sandbox.atomfix(&[&["check", "./app", "--strategy", strategy, "--max-schedules", schedules], more].concat());
+        said.out.contains("found == 2") && !said.out.contains("step-limit")
+    };
+    for (strategy, schedules) in [("dpor", "2"), ("pairs", "10"), ("portfolio", "20")] {
+        assert!(check(strategy, schedules, &[]), "{strategy}");
+        assert!(check(strategy, schedules, &["-j", "2"]), "{strategy}");
+        assert!(!check(strategy, schedules, &["--max-steps", "20000"]), "{strategy}");
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ use crate::strategy::config::{Config, Name};
 use crate::strategy::dpor::Trunk;
 use crate::strategy::part::{Part, Work};
 use crate::target::found::TakenStep;
-use crate::target::setup::{End, Sequel, Setup};
+use crate::target::setup::{End, MostSteps, Sequel, Setup};
 use crate::target::watch::{Explored, Progress};
 
 /// The generation in which parts of searches are dealt out to shards.
@@ -235,6 +235,7 @@ impl Campaign {
         setup.strategy.executions = todo.executions;
         // The first part is done alone, so this does not depend on who is faster.
         setup.threads = self.done.get(&PartId::first(0)).map_or(0, |first| first.explored.threads);
+        setup.steps = self.steps();
         match &todo.task {
             Task::Whole => {}
             Task::Block(block) => setup.strategy.seed = seed(setup.strategy.seed, *block),
@@ -245,6 +246,12 @@ impl Campaign {
             Task::Search(part, _) => setup.part = Some(part.clone()),
         }
         setup
+    }
+
+    /// After how many steps executions are cut: what the first part measured, so that others need not.
+    fn steps(&self) -> MostSteps {
+        let measured = self.done.get(&PartId::first(0)).and_then(|first| first.explored.found.steps);
+        measured.map_or(self.subject.setup.steps, MostSteps::Number)
     }
 
     /// Whether what comes of a running part is still wanted.
@@ -463,9 +470,10 @@ impl Campaign {
 
     /// What is asked for to make a failing schedule simple.
     #[must_use]
-    pub fn setup_to_simplify(&self, steps: &[TakenStep]) -> Setup {
-        let replay = Some(steps.to_vec());
-        Setup { shared: self.shared.clone(), sequel: Sequel::Simplify, replay, ..self.subject.setup.clone() }
+    pub fn setup_to_simplify(&self, schedule: &[TakenStep]) -> Setup {
+        let replay = Some(schedule.to_vec());
+        let steps = self.steps();
+        Setup { shared: self.shared.clone(), sequel: Sequel::Simplify, replay, steps, ..self.subject.setup.clone() }
     }
 
     /// What it is an exploration of.

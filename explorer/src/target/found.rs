@@ -19,6 +19,7 @@
 //! remark driver fork: the program forks
 //! divergence step 3: ...
 //! shared 7ffff7d0+4
+//! most-steps 20000
 //! limited yes
 //! reads-from 5
 //! class 5d0c0f5e0b7a1c22 once
@@ -123,6 +124,8 @@ pub struct Found {
     pub remarks: Vec<String>,
     /// All memory that was found shared, or was known to be.
     pub shared: Vec<Range>,
+    /// After how many steps executions are cut, when that was measured or told.
+    pub steps: Option<u64>,
     /// How many classes of executions differ in what reads read from, when that was asked for.
     pub reads_from: Option<u64>,
     /// Whether a bound has kept anything out.
@@ -216,6 +219,12 @@ pub fn read_steps<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Option<Vec<T
 #[must_use]
 pub fn range_text(range: Range) -> String {
     alloc::format!("{:x}+{}", range.address, range.length)
+}
+
+/// After how many steps executions are cut, as text.
+#[must_use]
+pub fn most_steps_text(steps: u64) -> String {
+    alloc::format!("most-steps {steps}\n")
 }
 
 /// A class of schedules as text.
@@ -312,6 +321,9 @@ impl Found {
         }
         for range in &self.shared {
             let _ = writeln!(text, "shared {}", range_text(*range));
+        }
+        if let Some(steps) = self.steps {
+            text.push_str(&most_steps_text(steps));
         }
         if let Some(classes) = self.reads_from {
             let _ = writeln!(text, "reads-from {classes}");
@@ -428,6 +440,7 @@ impl Found {
                 let seen = if seen == "once" { Seen::Once } else { Seen::Again };
                 self.classes.push(Class { key: u64::from_str_radix(key, 16).ok()?, seen });
             }
+            "most-steps" => self.steps = Some(value.parse().ok()?),
             "reads-from" => self.reads_from = Some(value.parse().ok()?),
             "limited" => self.limited = value == "yes",
             "left" => self.left.push(Subtree::read(lines)?),
@@ -476,7 +489,7 @@ mod tests {
         let mut text = failure_text(0, &failure());
         assert_eq!(Found::from_text(&text).failures, [failure()]);
         text.push_str(&minimized_text(0, &failure().steps[..1]));
-        text.push_str("critical 0 1\nout 0\ncount 0 5\ncoverage up to 2 preemptions\nremark hm\ninterleaved s0000000000000001 s0000000000000002 s0000000000000003\nshared ff+2\nlimited yes\nclass ff once\nleft\nt1 - - 2 - -\nend\nleft\nend\nasked 2\nplan 0 t1 read 10+4 - -\nend\n");
+        text.push_str("critical 0 1\nout 0\ncount 0 5\ncoverage up to 2 preemptions\nremark hm\ninterleaved s0000000000000001 s0000000000000002 s0000000000000003\nshared ff+2\nmost-steps 20000\nlimited yes\nclass ff once\nleft\nt1 - - 2 - -\nend\nleft\nend\nasked 2\nplan 0 t1 read 10+4 - -\nend\n");
         let found = Found::from_text(&text);
         assert_eq!((found.failures[0].count, found.failures[0].critical, found.failures[0].comes_out), (5, Some(1), true));
         assert_eq!(found.failures[0].minimized.as_deref(), Some(&failure().steps[..1]));
@@ -487,6 +500,7 @@ mod tests {
         assert_eq!((found.shared, found.limited), ([Range { address: 0xff, length: 2 }].to_vec(), true));
         let left = Subtree::read(&mut "t1 - - 2 - -".lines()).expect("a subtree");
         assert_eq!(found.left, [left, Subtree::default()]);
+        assert_eq!(found.steps, Some(20_000));
         let asked = Asked::read("2", &mut "plan 0 t1 read 10+4 - -".lines());
         assert_eq!(found.asked, [asked.expect("a sequence")]);
     }

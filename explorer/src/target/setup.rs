@@ -23,7 +23,7 @@
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt::Write;
+use core::fmt::{self, Write};
 
 use model::event::Range;
 use model::ids::SiteKey;
@@ -77,6 +77,32 @@ impl Driver {
     }
 }
 
+/// After how many steps an execution is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MostSteps {
+    /// So many.
+    Number(u64),
+    /// As many as the engine finds fit, from how many steps executions take that come to their end.
+    AsMeasured,
+}
+
+impl MostSteps {
+    const MEASURED: &str = "as-measured";
+
+    fn read(text: &str) -> Option<Self> {
+        if text == Self::MEASURED { Some(Self::AsMeasured) } else { text.parse().ok().map(Self::Number) }
+    }
+}
+
+impl fmt::Display for MostSteps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(steps) => steps.fmt(f),
+            Self::AsMeasured => f.write_str(Self::MEASURED),
+        }
+    }
+}
+
 /// When an exploration ends, other than by the strategy's own end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -101,7 +127,7 @@ pub struct Setup {
     /// Who chooses; not used for a replay.
     pub strategy: Config,
     /// After how many steps an execution is cut.
-    pub steps: u64,
+    pub steps: MostSteps,
     /// How executions are started.
     pub driver: Driver,
     /// When it ends.
@@ -147,7 +173,7 @@ impl Setup {
     pub fn exploring(strategy: Config) -> Self {
         Self {
             strategy,
-            steps: 0,
+            steps: MostSteps::AsMeasured,
             driver: Driver::Auto,
             end: End::Strategy,
             races: false,
@@ -231,7 +257,7 @@ impl Setup {
                 "preemptions" => setup.strategy.preemptions = Preemptions::AtMost(value.parse().ok()?),
                 "executions" => setup.strategy.executions = Some(value.parse().ok()?),
                 "seed" => setup.strategy.seed = value.parse().ok()?,
-                "steps" => setup.steps = value.parse().ok()?,
+                "steps" => setup.steps = MostSteps::read(value)?,
                 "driver" => setup.driver = Driver::from_word(value)?,
                 "end" if value == "first-failure" => setup.end = End::FirstFailure,
                 "debug" => {
@@ -288,7 +314,7 @@ mod tests {
             let strategy = Config { name: Name::Random, preemptions, executions, seed: 7 };
             let setup = Setup {
                 strategy,
-                steps: 5,
+                steps: executions.map_or(MostSteps::AsMeasured, |_| MostSteps::Number(5)),
                 driver: Driver::Fork,
                 end,
                 races: executions.is_some(),

@@ -11,10 +11,11 @@ use explorer::minimize::minimize;
 use explorer::races::Races;
 use explorer::strategy::budget::Budget;
 use explorer::strategy::prefix::{Prefix, critical};
+use explorer::strategy::random::RandomWalk;
 use explorer::strategy::reads_from::ReadsFrom;
 use explorer::strategy::replay::{Discipline, Expected, Replay, What};
 use explorer::strategy::{Ending, Outcome, Strategy};
-use explorer::target::found::{ENDS, FoundFailure, Interleaved, TakenStep, class_text, minimized_text, range_text};
+use explorer::target::found::{ENDS, FoundFailure, Interleaved, TakenStep, class_text, minimized_text, most_steps_text, range_text};
 use explorer::target::page::{Phase, Word};
 use explorer::target::setup::{End, Sequel, Setup, parked};
 use explorer::violation::{Pairs, Violation, violations};
@@ -24,6 +25,7 @@ use super::driver::{self, InUse};
 use super::execution::Ended;
 use super::failure::{Classes, Failed};
 use super::fiber::Engine;
+use super::limit::{self, Limit};
 use super::line::{Begun, Line};
 use super::output::Endings;
 use super::recorder::Points;
@@ -65,11 +67,11 @@ fn explore_part(engine: &Engine, setup: &Setup, begun: InUse) -> bool {
     engine.habits.know(&setup.shared);
     engine.habits.adopt(setup.habits);
     control::set(Word::Habits, engine.habits.all());
-    let mut scouts = Scouts::new(setup);
+    let (mut scouts, mut limit) = (Scouts::new(setup), Limit::new(setup.steps));
     let strategy = loop {
         let mut strategy = build(engine, setup);
         let found = (&mut classes, &mut endings, &mut interleaved);
-        if explore_once(engine, setup, &mut driver, &mut scouts, &mut *strategy, found) {
+        if explore_once(engine, setup, &mut driver, (&mut scouts, &mut limit), &mut *strategy, found) {
             break strategy;
         }
         control::add(Word::Restarts, 1);
@@ -81,10 +83,10 @@ fn explore_part(engine: &Engine, setup: &Setup, begun: InUse) -> bool {
     endings.report();
     report_interleaved(&interleaved);
     if setup.part.is_some() || setup.sequel == Sequel::Nothing {
-        report_rest(engine, &*strategy);
+        report_rest(engine, &*strategy, limit);
     }
     if setup.sequel == Sequel::Simplify {
-        simplify(engine, setup, driver, &classes);
+        simplify(engine, limit.steps(), driver, &classes);
     }
     // What was remarked once is not remarked again.
     driver == begun && control::get(Word::Remarks) == 0
@@ -152,18 +154,21 @@ fn explore_once(
     engine: &Engine,
     setup: &Setup,
     driver: &mut InUse,
-    scouts: &mut Scouts,
+    (scouts, limit): (&mut Scouts, &mut Limit),
     strategy: &mut dyn Strategy,
     (classes, endings, interleaved): (&mut Classes, &mut Endings, &mut BTreeSet<Interleaved>),
 ) -> bool {
     while control::get(Word::Stop) == 0 && strategy.begin() {
         engine.printed.clear();
         control::add(Word::Executions, 1);
-        let ended = driver::execute(engine, *driver, strategy, setup.steps);
+        let ended = driver::execute(engine, *driver, strategy, limit.steps());
         if must_begin_anew(engine, driver, &ended) {
             return false;
         }
         let outcome = outcome(&ended);
+        if outcome == Outcome::Cut && limit.is_to_be_measured() && measure(engine, driver, limit) {
+            return false;
+        }
         if let Ended::Failed(failed) | Ended::Cut(failed) = &ended {
             classes.add(failed, || output::tail(engine), || engine.recorder.borrow().taken());
         }
@@ -187,13 +192,15 @@ fn explore_once(
             return true;
         }
         if setup.replay.is_none() && engine.shadow.borrow().has_grown() {
+            limit.more_points();
             if !may_go_on(setup) || !strategy.learnt() {
                 return false;
             }
             classes.expect_more_points();
         }
         let count = scouts.take(control::get(Word::Executions));
-        if count > 0 && send(engine, setup, driver, scouts, count) {
+        if count > 0 && send(engine, driver, scouts, count, limit.steps()) {
+            limit.more_points();
             return false;
         }
     }
@@ -201,7 +208,7 @@ fn explore_once(
 }
 
 /// Sends scouts; whether everything must begin anew, as they found more shared memory, or showed what else calls for it.
-fn send(engine: &Engine, setup: &Setup, driver: &mut InUse, scouts: &mut Scouts, count: u64) -> bool {
+fn send(engine: &Engine, driver: &mut InUse, scouts: &mut Scouts, count: u64, limit: u64) -> bool {
     let mut grown = false;
     for at in scouts.turns(count) {
         if control::get(Word::Stop) != 0 {
@@ -212,7 +219,7 @@ fn send(engine: &Engine, setup: &Setup, driver: &mut InUse, scouts: &mut Scouts,
             continue;
         }
         engine.printed.clear();
-        let ended = driver::execute(engine, *driver, strategy, setup.steps);
+        let ended = driver::execute(engine, *driver, strategy, limit);
         strategy.end(&Ending { outcome: outcome(&ended), pending: &engine.model.borrow().pending });
         if must_begin_anew(engine, driver, &ended) {
             return true;
@@ -225,6 +232,36 @@ fn send(engine: &Engine, setup: &Setup, driver: &mut InUse, scouts: &mut Scouts,
     // The search is to repeat nothing of a scout's.
     engine.recorder.borrow_mut().keep(0);
     grown
+}
+
+/// Measures how long executions are, as one was cut; whether everything must begin anew, as they are longer, or showed what else calls for it.
+fn measure(engine: &Engine, driver: &mut InUse, limit: &mut Limit) -> bool {
+    let before = limit.steps();
+    for seed in 1..=limit::TRIES {
+        let mut strategy = Box::new(RandomWalk::new(seed));
+        if control::get(Word::Stop) != 0 || !strategy.begin() {
+            break;
+        }
+        engine.printed.clear();
+        let ended = driver::execute(engine, *driver, &mut *strategy, limit::LONGEST);
+        if must_begin_anew(engine, driver, &ended) {
+            return true;
+        }
+        match ended {
+            Ended::Passed => limit.saw(engine.recorder.borrow().steps.len() as u64),
+            Ended::Cut(_) => limit.give_up(),
+            _ => {}
+        }
+        if !limit.is_to_be_measured() {
+            break;
+        }
+    }
+    if limit.is_to_be_measured() {
+        limit.give_up();
+    }
+    // The search is to repeat nothing of these.
+    engine.recorder.borrow_mut().keep(0);
+    limit.steps() > before
 }
 
 fn outcome(ended: &Ended) -> Outcome {
@@ -298,9 +335,13 @@ fn can_be_simplified(kind: FailureKind) -> bool {
 }
 
 /// Makes the schedules of failures simple, those of the first classes.
-fn simplify(engine: &Engine, setup: &Setup, driver: InUse, classes: &Classes) {
+fn simplify(engine: &Engine, limit: u64, driver: InUse, classes: &Classes) {
     const CLASSES: usize = 10;
     const REPLAYS: u32 = 200;
+    // All replays together. Where a schedule is long, fewer must do.
+    const STEPS: usize = 2_000_000;
+    // Of longer ones it is not asked from where on failure is certain: that takes hundreds of executions.
+    const LONG: usize = 40_000;
     for (index, class) in classes.list.iter().enumerate().take(CLASSES).filter(|(_, class)| can_be_simplified(class.kind)) {
         let mut taken = Vec::new();
         let mut replay = |candidate: &[Expected]| {
@@ -310,7 +351,7 @@ fn simplify(engine: &Engine, setup: &Setup, driver: InUse, classes: &Classes) {
                 return None;
             }
             control::add(Word::Executions, 1);
-            match driver::execute(engine, driver, &mut *strategy, setup.steps) {
+            match driver::execute(engine, driver, &mut *strategy, limit) {
                 Ended::Failed(failed) if failed.same_class(class) => {
                     let recorder = engine.recorder.borrow();
                     taken.push((recorder.traced(), recorder.taken()));
@@ -322,11 +363,15 @@ fn simplify(engine: &Engine, setup: &Setup, driver: InUse, classes: &Classes) {
         // The first replay is of the whole schedule: what it does not reach again is not to be made simpler.
         let whole: Vec<Expected> = class.steps.iter().map(expected).collect();
         let Some(steps) = replay(&whole) else { continue };
-        let minimized = minimize(steps, REPLAYS, replay);
+        let replays = u32::try_from(STEPS / steps.len().max(1)).map_or(REPLAYS, |replays| replays.min(REPLAYS));
+        let minimized = minimize(steps, replays, replay);
         if let Some((_, steps)) = taken.iter().find(|(traced, _)| *traced == minimized.steps) {
             control::report(&minimized_text(index, steps));
+            if steps.len() > LONG {
+                continue;
+            }
             let steps: Vec<Expected> = steps.iter().map(expected).collect();
-            match critical(steps.len(), |length| always_fails(engine, setup, driver, class, &steps[..length])) {
+            match critical(steps.len(), |length| always_fails(engine, limit, driver, class, &steps[..length])) {
                 Some(critical) => control::report(&alloc::format!("critical {index} {critical}\n")),
                 // Not even its whole schedule leads there for good, unless there was no time to find out.
                 None if control::get(Word::Stop) == 0 => control::report(&alloc::format!("out {index}\n")),
@@ -341,9 +386,9 @@ const WAY_OUT: u64 = 2_000;
 
 /// Whether random ends of a beginning all fail in this way. Going round is a failure as soon as a state comes again, so ends have time to leave
 /// the round then; and rounds that are the library's are always left.
-fn always_fails(engine: &Engine, setup: &Setup, driver: InUse, class: &FoundFailure, beginning: &[Expected]) -> bool {
+fn always_fails(engine: &Engine, limit: u64, driver: InUse, class: &FoundFailure, beginning: &[Expected]) -> bool {
     let goes_round = class.kind == FailureKind::Livelock;
-    let limit = if goes_round { setup.steps.min(beginning.len() as u64 + WAY_OUT) } else { setup.steps };
+    let limit = if goes_round { limit.min(beginning.len() as u64 + WAY_OUT) } else { limit };
     engine.rounds.ignore(if goes_round { Ignored::All } else { Ignored::Library });
     let always = ends_all(engine, driver, limit, beginning, |failed| {
         failed.same_class(class) || (goes_round && matches!(failed.kind, FailureKind::StepLimit | FailureKind::Livelock))
@@ -424,11 +469,14 @@ fn conclude(strategy: &dyn Strategy, classes: &Classes) {
 }
 
 /// What others need to go on: the memory found shared, and what the strategy leaves.
-fn report_rest(engine: &Engine, strategy: &dyn Strategy) {
+fn report_rest(engine: &Engine, strategy: &dyn Strategy, limit: Limit) {
     let mut text = String::new();
     for range in engine.shadow.borrow().shared() {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "shared {}", range_text(range));
+    }
+    if let Some(steps) = limit.measured() {
+        text.push_str(&most_steps_text(steps));
     }
     if strategy.is_limited() {
         text.push_str("limited yes\n");

@@ -38,6 +38,7 @@ pub(crate) mod kept;
 pub(crate) mod leftovers;
 pub(crate) mod lenders;
 pub(crate) mod lifetime;
+mod limit;
 mod line;
 mod memory_twice;
 mod orders;

@@ -3,6 +3,8 @@
 //! A function that is not here is taken to return memory of its own, and to call functions that it is given, sooner or later, with what it is
 //! given behind them: the convention of callbacks with a data pointer. Not handled: pointers that a library keeps and gives back.
 
+use model::external;
+
 /// One effect of a call. Numbers are those of arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
@@ -46,8 +48,6 @@ use Effect as E;
 static LIBRARY: &[(&str, &[Effect])] = &[
     ("_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE", &[E::CallsMethodOf(1)]),
     ("__cxa_atexit", &[E::Registers { function: 0, with: &[1] }]),
-    ("__memcpy_chk", &[E::Copies { to: 0, from: 1 }, E::Returns(0)]),
-    ("__memmove_chk", &[E::Copies { to: 0, from: 1 }, E::Returns(0)]),
     ("atexit", &[E::Registers { function: 0, with: &[] }]),
     ("bsearch", &[E::Calls { function: 4, with: &[0, 1] }, E::Returns(1)]),
     ("call_once", &[E::Calls { function: 1, with: &[] }]),
@@ -88,7 +88,7 @@ static LIBRARY: &[(&str, &[Effect])] = &[
 
 /// What a library function does to pointers; `None` for one that is not known.
 pub(super) fn effects(name: &str) -> Option<&'static [Effect]> {
-    LIBRARY.binary_search_by(|(known, _)| (*known).cmp(name)).ok().map(|index| LIBRARY[index].1)
+    LIBRARY.binary_search_by(|(known, _)| (*known).cmp(external::plain(name))).ok().map(|index| LIBRARY[index].1)
 }
 
 #[cfg(test)]

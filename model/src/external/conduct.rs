@@ -3,7 +3,7 @@
 //!
 //! A function that is not known may do any of these, but for throwing and ending the process.
 
-use super::lookup;
+use super::{lookup, plain, row};
 
 /// What is known of a function outside the table of `external`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ const BOTH: Conduct = Conduct { quick: false, ..QUICK };
 static CONDUCT: &[(&str, Conduct)] = &[
     ("_Exit", PLAIN), ("__assert_fail", QUICK), ("__ctype_b_loc", BOTH), ("__ctype_tolower_loc", BOTH), ("__ctype_toupper_loc", BOTH),
     ("__cxa_thread_atexit_impl", PLAIN), ("__errno_location", QUICK), ("__sched_yield", PLAIN), ("__sysv_signal", SINGLE),
-    ("__vfprintf_chk", PLAIN), ("_exit", QUICK), ("abort", QUICK), ("abs", BOTH), ("access", SINGLE), ("alarm", PLAIN),
+    ("_exit", QUICK), ("abort", QUICK), ("abs", BOTH), ("access", SINGLE), ("alarm", PLAIN),
     ("aligned_alloc", QUICK), ("atan", PLAIN), ("atan2", PLAIN), ("atexit", BOTH), ("bind", SINGLE),
     ("bsearch", PLAIN), ("calloc", QUICK), ("cbrt", PLAIN), ("ceil", PLAIN), ("chdir", SINGLE), ("chmod", SINGLE), ("chown", SINGLE),
     ("clock", BOTH), ("clock_gettime", QUICK), ("close", SINGLE), ("closedir", SINGLE), ("cos", PLAIN), ("difftime", PLAIN),
@@ -81,7 +81,7 @@ static CONDUCT: &[(&str, Conduct)] = &[
 
 /// What is known of this function.
 fn conduct(name: &str) -> Conduct {
-    CONDUCT.binary_search_by(|(known, _)| known.cmp(&name)).map_or(UNKNOWN, |index| CONDUCT[index].1)
+    row(CONDUCT, name, |(known, _)| known).map_or(UNKNOWN, |(_, conduct)| *conduct)
 }
 
 /// Whether a function is known as one of the C library's.
@@ -164,7 +164,7 @@ pub fn unseen(name: &str) -> Unseen {
     }
     let is_cpp = name.starts_with("_Z");
     let quiet = match lookup(name) {
-        Some(known) => known.blocking.is_none() || !(LOOPS.contains(&name) || INPUT.contains(&name)),
+        Some(known) => known.blocking.is_none() || !(LOOPS.contains(&name) || INPUT.contains(&plain(name))),
         None if is_cpp => is_quick(name) && !STREAMS.iter().any(|stream| name.contains(stream)),
         None => is_quick(name) || OF_THREADS.iter().any(|prefix| name.starts_with(prefix)) || conduct(name).plain,
     };
@@ -175,20 +175,7 @@ pub fn unseen(name: &str) -> Unseen {
 const LOOPS: [&str; 6] = ["event_base_dispatch", "event_base_loop", "event_dispatch", "event_loop", "g_main_loop_run", "uv_run"];
 
 /// Functions of the table that read what was read ahead.
-const INPUT: [&str; 12] = [
-    "__fgets_chk",
-    "__fread_chk",
-    "__isoc23_fscanf",
-    "__isoc23_scanf",
-    "__isoc99_fscanf",
-    "__isoc99_scanf",
-    "fgets",
-    "fread",
-    "fscanf",
-    "getdelim",
-    "getline",
-    "scanf",
-];
+const INPUT: [&str; 6] = ["fgets", "fread", "fscanf", "getdelim", "getline", "scanf"];
 
 /// Whether an external function ends the process: what follows it never runs.
 #[must_use]

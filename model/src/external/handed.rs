@@ -3,7 +3,7 @@
 //!
 //! Not told: memory that such a function finds through what it is handed (but the text of a `std::string`), and what it keeps for later.
 
-use super::{conduct, lookup};
+use super::{conduct, formatted, lookup, plain, row};
 use crate::pair::Rw;
 
 /// How much a function may do with what it is handed.
@@ -139,20 +139,21 @@ pub fn handed(name: &str, is_of_c: bool) -> Handed {
     const OF_THREADS: [&str; 6] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_", "tss_"];
     const THREADS_OF_CPP: [&str; 6] = ["thread", "mutex", "condition_variable", "call_once", "__future_base", "__atomic_futex"];
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-    let is_of_threads = starts(&OF_THREADS) && !name.contains("attr_") && TELLS_OF_THREADS.binary_search(&name).is_err();
+    let is_of_threads = starts(&OF_THREADS) && !name.contains("attr_") && row(TELLS_OF_THREADS, name, |known| known).is_none();
     let is_modelled = lookup(name).is_some_and(|known| known.sync.is_some());
-    if KEEPS.binary_search(&name).is_ok() || starts(&COMPILERS) || is_of_threads || is_modelled {
+    if row(KEEPS, name, |known| known).is_some() || starts(&COMPILERS) || is_of_threads || is_modelled {
         return Handed::Nothing;
     }
-    if REACHES.binary_search(&name.trim_start_matches("__")).is_ok() {
+    if row(REACHES, name.trim_start_matches("__"), |known| known).is_some() {
         return Handed::Anything;
     }
     if is_standard_cpp(name) {
         let is_of_threads = THREADS_OF_CPP.iter().any(|part| name.contains(part));
         return if is_of_threads { Handed::Nothing } else { Handed::Pointed };
     }
-    let is_known = is_of_c || starts(&OF_THREADS) || conduct::is_of_c(name) || stream(name).is_some() || list(name).is_some();
-    if is_known || READS.binary_search_by(|(known, _)| known.cmp(&name)).is_ok() { Handed::Pointed } else { Handed::Anything }
+    let is_listed = stream(name).is_some() || list(name).is_some() || formatted::format(name).is_some();
+    let is_known = is_of_c || starts(&OF_THREADS) || conduct::is_of_c(name) || is_listed;
+    if is_known || row(READS, name, |(known, _)| known).is_some() { Handed::Pointed } else { Handed::Anything }
 }
 
 /// Whether it is the name of a function of the C++ library, as far as those go that programs do not instantiate themselves.
@@ -167,7 +168,7 @@ fn is_standard_cpp(name: &str) -> bool {
 /// Which argument of a function of the C library is a stream or a directory.
 #[must_use]
 pub fn stream(name: &str) -> Option<u8> {
-    STREAMS.binary_search_by(|(known, _)| known.cmp(&name)).ok().map(|index| STREAMS[index].1)
+    row(STREAMS, name, |(known, _)| known).map(|(_, argument)| *argument)
 }
 
 /// Which argument of a function of the C library is a list of memory, what kind of one, and what is done to what it names. How many an array of
@@ -186,57 +187,10 @@ pub fn list(name: &str) -> Option<(u8, Object, Rw)> {
 /// Which standard stream a function of the C library uses that is not handed one.
 #[must_use]
 pub fn standard(name: &str) -> Option<Object> {
-    let plain = ["__isoc99_", "__isoc23_", "__"].into_iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
-    match plain.strip_suffix("_chk").or(plain.strip_suffix("_unlocked")).unwrap_or(plain) {
+    let plain = plain(name);
+    match plain.strip_suffix("_unlocked").unwrap_or(plain) {
         "getchar" | "gets" | "getwchar" | "scanf" | "vscanf" | "vwscanf" | "wscanf" => Some(Object::Input),
         "printf" | "putchar" | "puts" | "putwchar" | "vprintf" | "vwprintf" | "wprintf" => Some(Object::Output),
-        _ => None,
-    }
-}
-
-/// Which argument of a function is a `va_list`, and what is done to what its arguments point to, of which the format before it tells.
-#[must_use]
-pub fn variable(name: &str) -> Option<(u8, Rw)> {
-    match name {
-        "vprintf" | "vwarn" | "vwarnx" => Some((1, Rw::Read)),
-        "__vprintf_chk" | "obstack_vprintf" | "vasprintf" | "vdprintf" | "verr" | "verrx" | "vfprintf" | "vsprintf" | "vsyslog" => {
-            Some((2, Rw::Read))
-        }
-        "__vasprintf_chk" | "__vdprintf_chk" | "__vfprintf_chk" | "__vsyslog_chk" | "vsnprintf" => Some((3, Rw::Read)),
-        "__vsprintf_chk" => Some((4, Rw::Read)),
-        "__vsnprintf_chk" => Some((5, Rw::Read)),
-        "__isoc23_vscanf" | "__isoc99_vscanf" | "vscanf" => Some((1, Rw::Write)),
-        "__isoc23_vfscanf" | "__isoc23_vsscanf" | "__isoc99_vfscanf" | "__isoc99_vsscanf" | "vfscanf" | "vsscanf" => Some((2, Rw::Write)),
-        _ => None,
-    }
-}
-
-/// Which argument of a function is a wide format, and what is done to what the arguments behind it point to.
-#[must_use]
-pub fn wide(name: &str) -> Option<(u8, Rw)> {
-    let scans = ["__isoc99_", "__isoc23_"].into_iter().find_map(|prefix| name.strip_prefix(prefix));
-    match scans.unwrap_or(name) {
-        "wprintf" => Some((0, Rw::Read)),
-        "__wprintf_chk" | "fwprintf" => Some((1, Rw::Read)),
-        "__fwprintf_chk" | "swprintf" => Some((2, Rw::Read)),
-        "__swprintf_chk" => Some((4, Rw::Read)),
-        "wscanf" => Some((0, Rw::Write)),
-        "fwscanf" | "swscanf" => Some((1, Rw::Write)),
-        _ => None,
-    }
-}
-
-/// Which argument of a function is a `va_list` behind a wide format, likewise.
-#[must_use]
-pub fn variable_wide(name: &str) -> Option<(u8, Rw)> {
-    let scans = ["__isoc99_", "__isoc23_"].into_iter().find_map(|prefix| name.strip_prefix(prefix));
-    match scans.unwrap_or(name) {
-        "vwprintf" => Some((1, Rw::Read)),
-        "__vwprintf_chk" | "vfwprintf" => Some((2, Rw::Read)),
-        "__vfwprintf_chk" | "vswprintf" => Some((3, Rw::Read)),
-        "__vswprintf_chk" => Some((5, Rw::Read)),
-        "vwscanf" => Some((1, Rw::Write)),
-        "vfwscanf" | "vswscanf" => Some((2, Rw::Write)),
         _ => None,
     }
 }
@@ -244,34 +198,29 @@ pub fn variable_wide(name: &str) -> Option<(u8, Rw)> {
 /// Which arguments of a function are the addresses of an address behind which it works.
 #[must_use]
 pub fn behind(name: &str) -> &'static [(u8, Object, Rw)] {
-    match name {
+    match plain(name) {
         "getsubopt" | "strsep" => &[(0, Object::TextBehind, Rw::Update)],
         "__strtok_r" | "strtok_r" => &[(2, Object::TextBehind, Rw::Update)],
         "wcstok" => &[(2, Object::Behind, Rw::Update)],
         "getdelim" | "getline" => &[(0, Object::Behind, Rw::Write)],
-        "__mbsnrtowcs_chk" | "__mbsrtowcs_chk" | "mbsnrtowcs" | "mbsrtowcs" => &[(1, Object::TextBehind, Rw::Read)],
-        "__wcsnrtombs_chk" | "__wcsrtombs_chk" | "wcsnrtombs" | "wcsrtombs" => &[(1, Object::Behind, Rw::Read)],
+        "mbsnrtowcs" | "mbsrtowcs" => &[(1, Object::TextBehind, Rw::Read)],
+        "wcsnrtombs" | "wcsrtombs" => &[(1, Object::Behind, Rw::Read)],
         "iconv" => &[(1, Object::Behind, Rw::Read), (3, Object::Behind, Rw::Write)],
         _ => &[],
     }
 }
 
-/// Which argument of a function that scans is the text from which all comes.
-#[must_use]
-pub fn scanned(name: &str) -> Option<u8> {
-    matches!(name, "__isoc23_sscanf" | "__isoc99_sscanf" | "sscanf").then_some(0)
-}
-
 /// Whether a function of the C library only reads what this argument points to, as far as that is known here; the compiler knows more.
 #[must_use]
 pub fn only_reads(name: &str, argument: usize) -> bool {
-    READS.binary_search_by(|(known, _)| known.cmp(&name)).is_ok_and(|index| READS[index].1.contains(&argument))
+    let is_format = formatted::format(name).is_some_and(|format| usize::from(format.argument) == argument);
+    is_format || row(READS, name, |(known, _)| known).is_some_and(|(_, arguments)| arguments.contains(&argument))
 }
 
 /// Functions that touch nothing that they are handed, or whose doings are announced otherwise. Sorted.
 #[rustfmt::skip]
 static KEEPS: &[&str] = &[
-    "__assert_fail", "__assert_perror_fail", "__longjmp_chk", "__sigsetjmp", "_longjmp", "_setjmp", "at_quick_exit", "atexit",
+    "__assert_fail", "__assert_perror_fail", "__sigsetjmp", "_longjmp", "_setjmp", "at_quick_exit", "atexit",
     "call_once", "dladdr", "dlclose", "dlerror", "dlopen", "dlsym", "flockfile", "ftrylockfile", "funlockfile", "longjmp", "madvise",
     "malloc_usable_size", "mincore", "mlock", "mmap", "mmap64", "mprotect", "mremap", "msync", "munlock", "munmap", "on_exit", "setjmp",
     "siglongjmp", "signal", "sigsetjmp",
@@ -302,8 +251,8 @@ static REACHES: &[&str] =
 /// Which argument is the stream or directory. Sorted.
 #[rustfmt::skip]
 static STREAMS: &[(&str, u8)] = &[
-    ("_IO_getc", 0), ("_IO_putc", 1), ("__fgets_chk", 3), ("__fprintf_chk", 0), ("__fread_chk", 4), ("__isoc23_fscanf", 0),
-    ("__isoc99_fscanf", 0), ("__overflow", 0), ("__uflow", 0), ("__vfprintf_chk", 0), ("clearerr", 0), ("closedir", 0), ("fclose", 0),
+    ("_IO_getc", 0), ("_IO_putc", 1), ("__fgets_chk", 3), ("__fread_chk", 4),
+    ("__overflow", 0), ("__uflow", 0), ("clearerr", 0), ("closedir", 0), ("fclose", 0),
     ("feof", 0), ("ferror", 0), ("fflush", 0), ("fgetc", 0), ("fgets", 2), ("fgetwc", 0), ("fileno", 0), ("fprintf", 0), ("fputc", 1),
     ("fputs", 1), ("fputwc", 1), ("fread", 3), ("freopen", 2), ("fscanf", 0), ("fseek", 0), ("fseeko", 0), ("ftell", 0), ("ftello", 0),
     ("fwrite", 3), ("getc", 0), ("getdelim", 3), ("getline", 2), ("getw", 0), ("getwc", 0), ("pclose", 0), ("putc", 1), ("putw", 1),
@@ -328,7 +277,7 @@ static READS: &[(&str, &[usize])] = &[
     ("dladdr1", &[0]), ("dlmopen", &[1]), ("dlopen", &[0]), ("dlsym", &[1]), ("dlvsym", &[1, 2]), ("dn_comp", &[0]),
     ("dn_expand", &[0, 1, 2]), ("dn_skipname", &[0, 1]), ("dngettext", &[0, 1, 2]), ("duplocale", &[0]), ("eaccess", &[0]),
     ("envz_add", &[2, 3]), ("envz_entry", &[0, 2]), ("envz_get", &[0, 2]), ("envz_merge", &[2]), ("envz_remove", &[2]),
-    ("epoll_ctl", &[3]), ("error", &[2]), ("error_at_line", &[2, 4]), ("ether_aton", &[0]), ("ether_aton_r", &[0]),
+    ("epoll_ctl", &[3]), ("error_at_line", &[2]), ("ether_aton", &[0]), ("ether_aton_r", &[0]),
     ("ether_hostton", &[0]), ("ether_line", &[0]), ("ether_ntoa", &[0]), ("ether_ntoa_r", &[0]), ("ether_ntohost", &[1]),
     ("euidaccess", &[0]), ("execl", &[0, 1]), ("execle", &[0, 1]), ("execlp", &[0, 1]), ("execv", &[0, 1]), ("execve", &[0, 1, 2]),
     ("execveat", &[1]), ("execvp", &[0, 1]), ("execvpe", &[0, 1, 2]), ("faccessat", &[1]), ("fchmodat", &[1]), ("fchownat", &[1]),
@@ -336,8 +285,8 @@ static READS: &[(&str, &[usize])] = &[
     ("fopencookie", &[1]), ("forkpty", &[2, 3]), ("fputs_unlocked", &[0]), ("fputws", &[0]), ("fputws_unlocked", &[0]),
     ("freelocale", &[0]), ("fremovexattr", &[1]), ("freopen", &[0, 1]), ("freopen64", &[0, 1]), ("fsconfig", &[2, 3]), ("fsetpos", &[1]),
     ("fsetpos64", &[1]), ("fsetxattr", &[1, 2]), ("fsopen", &[0]), ("fspick", &[1]), ("fstatat", &[1]), ("fstatat64", &[1]),
-    ("ftok", &[0]), ("ftw", &[0]), ("ftw64", &[0]), ("futimens", &[1]), ("futimes", &[1]), ("futimesat", &[1, 2]), ("fwprintf", &[1]),
-    ("fwrite_unlocked", &[0]), ("fwscanf", &[1]), ("gai_suspend", &[2]), ("getaddrinfo", &[0, 1, 2]), ("getaliasbyname", &[0]),
+    ("ftok", &[0]), ("ftw", &[0]), ("ftw64", &[0]), ("futimens", &[1]), ("futimes", &[1]), ("futimesat", &[1, 2]),
+    ("fwrite_unlocked", &[0]), ("gai_suspend", &[2]), ("getaddrinfo", &[0, 1, 2]), ("getaliasbyname", &[0]),
     ("getaliasbyname_r", &[0]), ("getdate", &[0]), ("getdate_r", &[0]), ("getenv", &[0]), ("getfsfile", &[0]), ("getfsspec", &[0]),
     ("getgrnam", &[0]), ("getgrnam_r", &[0]), ("getgrouplist", &[0]), ("gethostbyaddr", &[0]), ("gethostbyaddr_r", &[0]),
     ("gethostbyname", &[0]), ("gethostbyname2", &[0]), ("gethostbyname2_r", &[0]), ("gethostbyname_r", &[0]), ("getnameinfo", &[0]),
@@ -371,7 +320,7 @@ static READS: &[(&str, &[usize])] = &[
     ("ns_name_ntol", &[0]), ("ns_name_ntop", &[0]), ("ns_name_pack", &[0]), ("ns_name_pton", &[0]), ("ns_name_rollback", &[0]),
     ("ns_name_skip", &[1]), ("ns_name_uncompress", &[0, 1, 2]), ("ns_name_unpack", &[0, 1, 2]), ("ns_parse_ttl", &[0]),
     ("ns_samedomain", &[0, 1]), ("ns_samename", &[0, 1]), ("ns_skiprr", &[0, 1]), ("ns_sprintrr", &[0, 1, 2, 3]),
-    ("ns_sprintrrf", &[0, 2, 6, 8, 9]), ("ns_subdomain", &[0, 1]), ("obstack_printf", &[1]), ("obstack_vprintf", &[1]), ("open", &[0]),
+    ("ns_sprintrrf", &[0, 2, 6, 8, 9]), ("ns_subdomain", &[0, 1]), ("open", &[0]),
     ("open64", &[0]), ("open_tree", &[1]), ("openat", &[1]), ("openat64", &[1]), ("opendir", &[0]), ("openlog", &[0]),
     ("openpty", &[3, 4]), ("parse_printf_format", &[0]), ("pathconf", &[0]), ("perror", &[0]), ("popen", &[0, 1]),
     ("posix_spawn", &[1, 2, 3, 4, 5]), ("posix_spawn_file_actions_addchdir_np", &[1]), ("posix_spawn_file_actions_addopen", &[2]),
@@ -403,7 +352,7 @@ static READS: &[(&str, &[usize])] = &[
     ("statfs", &[0]), ("statfs64", &[0]), ("statvfs", &[0]), ("statvfs64", &[0]), ("statx", &[1]), ("stpncpy", &[1]),
     ("strcasestr", &[0, 1]), ("strchrnul", &[0]), ("strcoll", &[0, 1]), ("strptime", &[0, 1]), ("strtoimax", &[0]), ("strtok", &[1]),
     ("strtok_r", &[1]), ("strtoumax", &[0]), ("strverscmp", &[0, 1]), ("strxfrm", &[1]), ("swab", &[0]), ("swapoff", &[0]),
-    ("swapon", &[0]), ("swprintf", &[2]), ("swscanf", &[0, 1]), ("symlink", &[0, 1]), ("symlinkat", &[0, 2]), ("syslog", &[1]),
+    ("swapon", &[0]), ("swscanf", &[0]), ("symlink", &[0, 1]), ("symlinkat", &[0, 2]),
     ("system", &[0]), ("tcsetattr", &[2]), ("tempnam", &[0, 1]), ("textdomain", &[0]), ("timer_create", &[1]), ("timer_settime", &[2]),
     ("timerfd_settime", &[2]), ("tolower_l", &[1]), ("totalorder", &[0, 1]), ("totalorderf", &[0, 1]), ("totalorderf32", &[0, 1]),
     ("totalorderf32x", &[0, 1]), ("totalorderf64", &[0, 1]), ("totalorderf64x", &[0, 1]), ("totalorderl", &[0, 1]),
@@ -412,9 +361,9 @@ static READS: &[(&str, &[usize])] = &[
     ("towctrans_l", &[1, 2]), ("towlower_l", &[1]), ("towupper_l", &[1]), ("truncate", &[0]), ("truncate64", &[0]), ("twalk", &[0]),
     ("twalk_r", &[0]), ("umount", &[0]), ("umount2", &[0]), ("unlink", &[0]), ("unlinkat", &[1]), ("unsetenv", &[0]),
     ("updwtmp", &[0, 1]), ("updwtmpx", &[0, 1]), ("uselocale", &[0]), ("utime", &[0, 1]), ("utimensat", &[1, 2]), ("utimes", &[0, 1]),
-    ("utmpname", &[0]), ("utmpxname", &[0]), ("vdprintf", &[1]), ("vfscanf", &[1]), ("vfwprintf", &[1]), ("vfwscanf", &[1]),
-    ("vmsplice", &[1]), ("vscanf", &[0]), ("vsscanf", &[0, 1]), ("vswprintf", &[2]), ("vswscanf", &[0, 1]), ("vsyslog", &[1]),
-    ("vwarn", &[0]), ("vwarnx", &[0]), ("vwprintf", &[0]), ("vwscanf", &[0]), ("warn", &[0]), ("warnx", &[0]), ("wcpcpy", &[1]),
+    ("utmpname", &[0]), ("utmpxname", &[0]),
+    ("vmsplice", &[1]), ("vsscanf", &[0]), ("vswscanf", &[0]),
+    ("wcpcpy", &[1]),
     ("wcpncpy", &[1]), ("wcscasecmp", &[0, 1]), ("wcscasecmp_l", &[0, 1, 2]), ("wcscat", &[1]), ("wcschr", &[0]), ("wcschrnul", &[0]),
     ("wcscmp", &[0, 1]), ("wcscoll", &[0, 1]), ("wcscoll_l", &[0, 1, 2]), ("wcscpy", &[1]), ("wcscspn", &[0, 1]), ("wcsdup", &[0]),
     ("wcsftime", &[2, 3]), ("wcsftime_l", &[2, 3, 4]), ("wcslen", &[0]), ("wcsncasecmp", &[0, 1]), ("wcsncasecmp_l", &[0, 1, 3]),
@@ -426,7 +375,7 @@ static READS: &[(&str, &[usize])] = &[
     ("wcstoq", &[0]), ("wcstoul", &[0]), ("wcstoul_l", &[0, 3]), ("wcstoull", &[0]), ("wcstoull_l", &[0, 3]), ("wcstoumax", &[0]),
     ("wcstouq", &[0]), ("wcswcs", &[0, 1]), ("wcswidth", &[0]), ("wcsxfrm", &[1]), ("wcsxfrm_l", &[1, 3]), ("wctrans", &[0]),
     ("wctrans_l", &[0, 1]), ("wctype", &[0]), ("wctype_l", &[0, 1]), ("wmemchr", &[0]), ("wmempcpy", &[1]), ("wordexp", &[0]),
-    ("wprintf", &[0]), ("writev", &[1]), ("wscanf", &[0]),
+    ("writev", &[1]),
 ];
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use core::ffi::CStr;
 
+use super::plain;
 use crate::pair::Rw::{self, Read, Update};
 
 /// One thing that is kept.
@@ -142,6 +143,7 @@ impl Kept {
 
 /// What a function of the libraries of C and C++ keeps, and whether a call changes that.
 pub fn kept(name: &str) -> impl Iterator<Item = (Kept, Rw)> + use<'_> {
+    let name = plain(name);
     let first = KEPT.partition_point(|(known, ..)| *known < name);
     KEPT[first..].iter().take_while(move |(known, ..)| *known == name).map(|(_, kept, rw)| (*kept, *rw))
 }
@@ -154,7 +156,7 @@ static KEPT: &[(&str, Kept, Rw)] = &[
     ("_ZNSt8ios_base15sync_with_stdioEb", Streams, Update), ("_ZNSt8ios_base6xallocEv", Streams, Update),
     ("_ZSt13get_terminatev", Handlers, Read), ("_ZSt13set_terminatePFvvE", Handlers, Update), ("_ZSt14get_unexpectedv", Handlers, Read),
     ("_ZSt14set_unexpectedPFvvE", Handlers, Update), ("_ZSt15get_new_handlerv", Handlers, Read),
-    ("_ZSt15set_new_handlerPFvvE", Handlers, Update), ("__cxa_atexit", Endings, Update), ("__syslog_chk", Log, Read),
+    ("_ZSt15set_new_handlerPFvvE", Handlers, Update), ("__cxa_atexit", Endings, Update),
     ("asctime", Times, Update), ("at_quick_exit", Endings, Update), ("atexit", Endings, Update),
     ("bind_textdomain_codeset", Messages, Update), ("bindtextdomain", Messages, Update), ("brk", Break, Update),
     ("clearenv", Environment, Update), ("closelog", Log, Update), ("crypt", Cipher, Update), ("ctime", Zone, Update),

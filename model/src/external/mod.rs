@@ -2,11 +2,13 @@
 //! by inference and by the runtime alike (memory touched, synchronization, blocking). How it conducts itself otherwise (whether it
 //! returns soon, starts threads, throws, keeps state of its own) is in `conduct`.
 //!
+//! Which functions take formats is in `formatted`, and what a format says in `format`.
 //! What else functions do with pointers that they are handed is in `handed`; only exploration asks for that. To recording and inference, an external
 //! function that is not in the table touches nothing of the program's.
 
 mod conduct;
 pub mod format;
+pub mod formatted;
 pub mod handed;
 pub mod kept;
 
@@ -99,15 +101,6 @@ pub struct Range {
     pub atomic: bool,
 }
 
-/// What a format says of the arguments behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
-    /// Which argument it is. Those that it tells of begin behind it.
-    pub argument: u8,
-    /// Whether they are written, as by `sscanf`, or read, as by `printf`.
-    pub rw: crate::pair::Rw,
-}
-
 /// What we know of one external function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct External {
@@ -116,8 +109,6 @@ pub struct External {
     /// Memory it touches on behalf of its caller, in this order. A call may be given a copy of what it only reads but for the last range: what it returns or
     /// stores may point into that one alone.
     pub ranges: &'static [Range],
-    /// A format that tells of more memory.
-    pub format: Option<Format>,
     /// A synchronization operation, and which arguments point to its objects.
     pub sync: Option<(SyncOp, &'static [u8])>,
     /// Whether it may block.
@@ -150,27 +141,27 @@ const fn atomically(rw: crate::pair::Rw) -> Range {
 }
 
 const fn memory(name: &'static str, ranges: &'static [Range]) -> External {
-    External { name, ranges, format: None, sync: None, blocking: None }
+    External { name, ranges, sync: None, blocking: None }
 }
 
 const fn io(name: &'static str, ranges: &'static [Range]) -> External {
-    External { name, ranges, format: None, sync: None, blocking: Some(Blocking::Descriptor) }
+    External { name, ranges, sync: None, blocking: Some(Blocking::Descriptor) }
 }
 
 const fn peer_with(name: &'static str, ranges: &'static [Range]) -> External {
-    External { name, ranges, format: None, sync: None, blocking: Some(Blocking::Peer) }
+    External { name, ranges, sync: None, blocking: Some(Blocking::Peer) }
 }
 
 const fn peer(name: &'static str) -> External {
-    External { name, ranges: &[], format: None, sync: None, blocking: Some(Blocking::Peer) }
+    External { name, ranges: &[], sync: None, blocking: Some(Blocking::Peer) }
 }
 
 const fn sync(name: &'static str, op: SyncOp, objects: &'static [u8]) -> External {
-    External { name, ranges: &[], format: None, sync: Some((op, objects)), blocking: None }
+    External { name, ranges: &[], sync: Some((op, objects)), blocking: None }
 }
 
 const fn waits(name: &'static str, op: SyncOp, objects: &'static [u8]) -> External {
-    External { name, ranges: &[], format: None, sync: Some((op, objects)), blocking: Some(Blocking::Peer) }
+    External { name, ranges: &[], sync: Some((op, objects)), blocking: Some(Blocking::Peer) }
 }
 
 /// The table, sorted by name so that it can be searched; a test keeps it so.
@@ -216,47 +207,17 @@ pub static EXTERNALS: &[External] = &[
     memory("_ZdlPvSt11align_val_t", &[writes(0, Block)]),
     memory("_ZdlPvm", &[writes(0, Block)]),
     memory("_ZdlPvmSt11align_val_t", &[writes(0, Block)]),
-    memory("__asprintf_chk", &[writes(0, Bytes(8))]).prints(2),
     // What compilers call for an atomic object of a size that the processor has no instruction for.
     memory("__atomic_compare_exchange", &[updates(2, Argument(0)), reads(3, Argument(0)), atomically(Update)]),
     memory("__atomic_exchange", &[reads(2, Argument(0)), writes(3, Argument(0)), atomically(Update)]),
     memory("__atomic_load", &[writes(2, Argument(0)), atomically(Read)]),
     memory("__atomic_store", &[reads(2, Argument(0)), atomically(Write)]),
     io("__fgets_chk", &[writes(0, Argument(2))]),
-    memory("__fprintf_chk", &[]).prints(2),
     io("__fread_chk", &[writes(0, Product(2, 3))]),
-    io("__isoc23_fscanf", &[]).scans(1),
-    io("__isoc23_scanf", &[]).scans(0),
-    memory("__isoc23_sscanf", &[reads(0, Text)]).scans(1),
-    memory("__isoc23_strtol", &[reads(0, Number)]),
-    memory("__isoc23_strtoll", &[reads(0, Number)]),
-    memory("__isoc23_strtoul", &[reads(0, Number)]),
-    memory("__isoc23_strtoull", &[reads(0, Number)]),
-    io("__isoc99_fscanf", &[]).scans(1),
-    io("__isoc99_scanf", &[]).scans(0),
-    memory("__isoc99_sscanf", &[reads(0, Text)]).scans(1),
-    memory("__memcpy_chk", &[reads(1, Argument(2)), writes(0, Argument(2))]),
-    memory("__memmove_chk", &[reads(1, Argument(2)), writes(0, Argument(2))]),
-    memory("__mempcpy_chk", &[reads(1, Argument(2)), writes(0, Argument(2))]),
-    memory("__memset_chk", &[writes(0, Argument(2))]),
-    io("__pread64_chk", &[writes(1, Returned)]),
-    io("__pread_chk", &[writes(1, Returned)]),
-    memory("__printf_chk", &[]).prints(1),
-    io("__read_chk", &[writes(1, Returned)]),
-    peer_with("__recv_chk", &[writes(1, Returned)]),
-    memory("__snprintf_chk", &[writes(0, Printed(1))]).prints(4),
-    memory("__sprintf_chk", &[writes(0, Text)]).prints(3),
-    memory("__stpcpy_chk", &[reads(1, Text), writes(0, StringAt(1))]),
-    memory("__strcat_chk", &[reads(1, Text), updates(0, Joined(1))]),
-    memory("__strcpy_chk", &[reads(1, Text), writes(0, StringAt(1))]),
-    memory("__strncat_chk", &[reads(1, UpTo(2)), updates(0, JoinedUpTo(1, 2))]),
-    memory("__strncpy_chk", &[reads(1, UpTo(2)), writes(0, Argument(2))]),
-    memory("__vsnprintf_chk", &[writes(0, Printed(1))]),
-    memory("__vsprintf_chk", &[writes(0, Text)]),
     peer("accept"),
     peer("accept4"),
     peer("aio_suspend"),
-    memory("asprintf", &[writes(0, Bytes(8))]).prints(1),
+    memory("asprintf", &[writes(0, Bytes(8))]),
     memory("atof", &[reads(0, Number)]),
     memory("atoi", &[reads(0, Number)]),
     memory("atol", &[reads(0, Number)]),
@@ -267,7 +228,7 @@ pub static EXTERNALS: &[External] = &[
     peer("cnd_timedwait"),
     peer("cnd_wait"),
     peer("connect"),
-    memory("dprintf", &[]).prints(1),
+    memory("dprintf", &[]),
     peer("epoll_pwait"),
     peer("epoll_pwait2"),
     peer("epoll_wait"),
@@ -279,11 +240,11 @@ pub static EXTERNALS: &[External] = &[
     io("fflush", &[]),
     io("fgets", &[writes(0, Argument(1))]),
     peer("flock"),
-    memory("fprintf", &[]).prints(1),
+    memory("fprintf", &[]),
     io("fputs", &[reads(0, Text)]),
     io("fread", &[writes(0, Product(1, 2))]),
     memory("free", &[writes(0, Block)]),
-    io("fscanf", &[]).scans(1),
+    io("fscanf", &[]),
     io("fwrite", &[reads(0, Product(1, 2))]),
     peer("g_main_loop_run"),
     peer("getaddrinfo"),
@@ -311,7 +272,7 @@ pub static EXTERNALS: &[External] = &[
     peer("ppoll"),
     io("pread", &[writes(1, Returned)]),
     io("pread64", &[writes(1, Returned)]),
-    memory("printf", &[]).prints(0),
+    memory("printf", &[]),
     peer("pselect"),
     sync("pthread_barrier_destroy", S::Manage, &[0]),
     sync("pthread_barrier_init", S::Manage, &[0]),
@@ -357,7 +318,7 @@ pub static EXTERNALS: &[External] = &[
     peer_with("recv", &[writes(1, Returned)]),
     peer_with("recvfrom", &[writes(1, Returned)]),
     peer("recvmsg"),
-    io("scanf", &[]).scans(0),
+    io("scanf", &[]),
     peer("select"),
     waits("sem_clockwait", S::Meet, &[0]),
     sync("sem_destroy", S::Manage, &[0]),
@@ -376,9 +337,9 @@ pub static EXTERNALS: &[External] = &[
     peer("sigwait"),
     peer("sigwaitinfo"),
     peer("sleep"),
-    memory("snprintf", &[writes(0, Printed(1))]).prints(2),
-    memory("sprintf", &[writes(0, Text)]).prints(1),
-    memory("sscanf", &[reads(0, Text)]).scans(1),
+    memory("snprintf", &[writes(0, Printed(1))]),
+    memory("sprintf", &[writes(0, Text)]),
+    memory("sscanf", &[reads(0, Text)]),
     memory("stpcpy", &[reads(1, Text), writes(0, StringAt(1))]),
     memory("strcasecmp", &[reads(0, Text), reads(1, Text)]),
     memory("strcat", &[reads(1, Text), updates(0, Joined(1))]),
@@ -436,22 +397,28 @@ impl External {
     const fn unblocked(self) -> Self {
         Self { blocking: None, ..self }
     }
-
-    /// The same, with a format that tells what it reads.
-    const fn prints(self, argument: u8) -> Self {
-        Self { format: Some(Format { argument, rw: Read }), ..self }
-    }
-
-    /// The same, with a format that tells what it writes.
-    const fn scans(self, argument: u8) -> Self {
-        Self { format: Some(Format { argument, rw: Write }), ..self }
-    }
 }
 
 /// What we know of the external function of this name.
 #[must_use]
 pub fn lookup(name: &str) -> Option<&'static External> {
-    EXTERNALS.binary_search_by(|external| external.name.cmp(name)).ok().map(|index| &EXTERNALS[index])
+    row(EXTERNALS, name, |external| external.name)
+}
+
+/// The function of which this is a variant, or itself. Headers call variants in its stead: those that scan as newer standards want it, and those that
+/// check how long buffers are (`_FORTIFY_SOURCE`).
+///
+/// What tables say of a function they say of its variants too. One has a row of its own only where its arguments are others.
+#[must_use]
+pub fn plain(name: &str) -> &str {
+    let scans = ["__isoc99_", "__isoc23_"].into_iter().find_map(|prefix| name.strip_prefix(prefix));
+    scans.or_else(|| name.strip_prefix("__")?.strip_suffix("_chk")).unwrap_or(name)
+}
+
+/// The row of a sorted table that tells of a function.
+fn row<T>(table: &'static [T], name: &str, name_of: impl Fn(&T) -> &'static str) -> Option<&'static T> {
+    let find = |name| table.binary_search_by(|row| name_of(row).cmp(name)).ok().map(|index| &table[index]);
+    find(name).or_else(|| find(plain(name)))
 }
 
 /// Whether an external function of this name gives back a block of the heap, or may.
@@ -469,5 +436,19 @@ mod tests {
         assert!(EXTERNALS.windows(2).all(|pair| pair[0].name < pair[1].name));
         assert!(EXTERNALS.iter().all(|external| lookup(external.name) == Some(external)));
         assert_eq!(lookup("no_such_function"), None);
+    }
+
+    #[test]
+    fn variants_have_rows_only_where_they_say_something_else() {
+        let is_said = |row: &External| {
+            let of = lookup(plain(row.name)).filter(|of| of.name != row.name);
+            of.is_some_and(|of| External { name: row.name, ..*of } == *row)
+        };
+        assert_eq!(EXTERNALS.iter().find(|row| is_said(row)), None);
+        assert_eq!(
+            ["__isoc23_strtol", "__strcpy_chk", "__stack_chk_fail", "read"].map(plain),
+            ["strtol", "strcpy", "__stack_chk_fail", "read"]
+        );
+        assert_eq!((lookup("__read_chk"), lookup("__chk")), (lookup("read"), None));
     }
 }

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 pub(crate) use model::external::Length;
-use model::external::{self, External, Range, format};
+use model::external::formatted::Format;
+use model::external::handed::Object;
+use model::external::{self, External, Range, format, formatted};
 use model::ids::{FunctionKey, NodeId, SiteKey};
 use model::pair::Rw;
 
@@ -66,6 +68,8 @@ pub(crate) struct CallPoint<'m> {
     pub(crate) target: Target<'m>,
     /// What the table knows of an external callee.
     pub(crate) external: Option<&'static External>,
+    /// The format that tells of the arguments behind it, of such a callee.
+    pub(crate) format: Option<Format>,
     /// Ranges that it touches on the caller's behalf and that may be shared.
     pub(crate) ranges: Vec<RangePoint<'m>>,
 }
@@ -232,9 +236,10 @@ fn call<'m>(instruction: Instruction<'m>, privacy: &mut Privacy<'m>) -> Result<O
         None if is_symbol(called) => (Target::External(called), external::lookup(&called.name())),
         None => (Target::Indirect, None),
     };
+    let format = external.and_then(|_| formatted::format(&called.name())).filter(|format| format.object == Object::Formatted);
     let mut reason = None;
     let mut ranges = Vec::new();
-    for range in external.map(|external| touched(instruction, external)).into_iter().flatten() {
+    for range in external.map(|external| touched(instruction, external, format)).into_iter().flatten() {
         let Some(address) = instruction.argument(range.argument) else { continue };
         match privacy.of(address) {
             None if fits(instruction, &range) => {
@@ -250,12 +255,12 @@ fn call<'m>(instruction: Instruction<'m>, privacy: &mut Privacy<'m>) -> Result<O
     if let (Target::Intrinsic(_), true, Some(reason)) = (target, ranges.is_empty(), reason) {
         return Err(reason);
     }
-    Ok(Some(Act::Call(CallPoint { instruction, target, external, ranges })))
+    Ok(Some(Act::Call(CallPoint { instruction, target, external, format, ranges })))
 }
 
 /// The ranges that a call of this function touches: what is read, then what is written.
-fn touched(call: Instruction<'_>, external: &External) -> Vec<Range> {
-    let Some(format) = external.format else { return external.ranges.to_vec() };
+fn touched(call: Instruction<'_>, external: &External, format: Option<Format>) -> Vec<Range> {
+    let Some(format) = format else { return external.ranges.to_vec() };
     let first = format.argument + 1;
     let text = call.argument(format.argument).and_then(constant_text);
     let told = text.map(|text| format::arguments(&text, format.rw, first)).unwrap_or_default();

@@ -243,7 +243,7 @@ impl<'m> Context<'_, 'm> {
     /// counts as 1.
     fn length_before(&self, range: &RangePoint<'m>, point: &CallPoint<'m>) -> Option<Value<'m>> {
         let call = point.instruction;
-        let printed = point.external.and_then(|external| external.format).filter(|format| format.rw == Rw::Read);
+        let printed = point.format.filter(|format| format.rw == Rw::Read);
         match (range.length, printed) {
             (Length::String, _) if range.rw == Rw::Read => Some(self.string_at(range.address)),
             (Length::String, Some(format)) => Some(self.printed(call, format.argument)),

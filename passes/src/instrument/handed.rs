@@ -6,12 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use model::external::Format;
 use model::external::format::is_plain;
-use model::external::handed::{
-    Callee, Handed, Handing, Object, behind, handed, list, only_reads, raw_call_touches, scanned, standard, stream, variable,
-    variable_wide, wide,
-};
+use model::external::formatted::{Format, format, scanned};
+use model::external::handed::{Callee, Handed, Handing, Object, behind, handed, list, only_reads, raw_call_touches, standard, stream};
 use model::external::kept::kept;
 use model::pair::Rw;
 
@@ -94,13 +91,9 @@ struct Known<'n, 'm> {
     said: Option<Vec<Said>>,
     stream: Option<u8>,
     list: Option<(u8, Object, Rw)>,
-    variable: Option<(u8, Rw)>,
     format: Option<Format>,
     /// Whether the table's ranges hold what the format tells.
     is_constant: bool,
-    /// A wide format.
-    wide: Option<(u8, Rw)>,
-    variable_wide: Option<(u8, Rw)>,
 }
 
 impl<'n, 'm> Known<'n, 'm> {
@@ -109,8 +102,7 @@ impl<'n, 'm> Known<'n, 'm> {
         let count = instruction.arguments().len();
         let results = (0..).take_while(|index| (*index as usize) < count && instruction.is_result(*index)).count();
         let readable = demangle(name).filter(|_| how == Handed::Pointed);
-        let format = call.external.and_then(|external| external.format);
-        let text = format.and_then(|format| instruction.argument(format.argument));
+        let text = call.format.and_then(|format| instruction.argument(format.argument));
         Self {
             name,
             call: instruction,
@@ -118,11 +110,8 @@ impl<'n, 'm> Known<'n, 'm> {
             said: readable.and_then(|readable| said(name, &readable, count - results)),
             stream: stream(name),
             list: list(name),
-            variable: variable(name),
-            format,
-            is_constant: text.and_then(constant_text).zip(format).is_some_and(|(text, format)| is_plain(&text, format.rw)),
-            wide: wide(name),
-            variable_wide: variable_wide(name),
+            format: format(name),
+            is_constant: text.and_then(constant_text).zip(call.format).is_some_and(|(text, format)| is_plain(&text, format.rw)),
         }
     }
 
@@ -133,18 +122,7 @@ impl<'n, 'm> Known<'n, 'm> {
             let text = self.call.argument(format.argument).filter(|_| !self.is_constant)?;
             let behind = argument - format.argument - 1;
             let limit = scanned(self.name).and_then(|from| self.call.argument(from));
-            return Some(Pointer { limit, ..Pointer::told(address, Object::Formatted, behind, format.rw, text) });
-        }
-        if let Some((format, rw)) = self.wide.filter(|(format, _)| argument > *format) {
-            return Some(Pointer::told(address, Object::FormattedWide, argument - format - 1, rw, self.call.argument(format)?));
-        }
-        if let Some((_, rw)) = self.variable_wide.filter(|(list, _)| *list == argument) {
-            let format = argument.checked_sub(1).and_then(|before| self.call.argument(before))?;
-            return Some(Pointer::told(address, Object::ArgumentsWide, argument, rw, format));
-        }
-        if let Some((_, rw)) = self.variable.filter(|(list, _)| *list == argument) {
-            let format = argument.checked_sub(1).and_then(|before| self.call.argument(before))?;
-            return Some(Pointer::told(address, Object::Arguments, argument, rw, format));
+            return Some(Pointer { limit, ..Pointer::told(address, format.object, behind, format.rw, text) });
         }
         let callee = callee.cloned();
         let by = match callee {

@@ -1,6 +1,7 @@
 // What functions outside the program are handed is announced to the gate, but for constants and what the table tells of.
 // RUN: gate GATE
 // RUN: record RECORD
+#include <err.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ void locks(void) { pthread_mutex_lock(&lock); pthread_attr_init(&attributes); }
 void defined(void *p) { foreign(p); }
 void formatted(const char *format, char *what) { snprintf(path, 4, format, 1, what); }
 void arguments(const char *format, va_list list) { vsnprintf(path, 4, format, list); }
+void warned(char *what) { warnx("%s", what); }
 int random_number(void) { return rand(); }
 int input(void) { return getchar(); }
 // Bits 0 to 31 are the bytes from there on, 32 to 35 what is done (0 reads, 2 updates), 36 to 39 what the object is, 40 to 43 by whom, 44 to 51 which
@@ -56,8 +58,11 @@ int input(void) { return getchar(); }
 // GATE:         call void @__atomfix_gate_handed(ptr %1, i64 4521672849752064, ptr %0, i64 {{.*}})
 // GATE:         call i32 (ptr, i64, ptr, ...) @snprintf({{.*}}@path
 // GATE-LABEL:   define {{.*}} @arguments(
-// GATE:         call void @__atomfix_gate_handed(ptr %1, i64 4556925941317632, ptr %0, i64 {{.*}})
+// GATE:         call void @__atomfix_gate_handed(ptr %1, i64 4504149383184384, ptr %0, i64 {{.*}})
 // GATE:         call i32 @vsnprintf(
+// GATE-LABEL:   define {{.*}} @warned(
+// GATE:         call void @__atomfix_gate_handed(ptr %0, i64 4504080663707648, ptr @.str{{.*}}, i64 {{.*}})
+// GATE:         call void {{.*}}@warnx(
 // GATE-LABEL:   define {{.*}} @random_number(
 // GATE:         call void @__atomfix_gate_handed(ptr null, i64 19112604467200, ptr @__atomfix_name_of_rand, i64 {{.*}})
 // GATE-NEXT:    call i32 @rand(

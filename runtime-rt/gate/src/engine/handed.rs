@@ -204,12 +204,11 @@ pub(crate) fn is_for_all(handing: Handing) -> bool {
 /// Names a function of which nothing is known, and to which memory was handed that threads share; or one that answers in memory of its own.
 pub(crate) fn name(engine: &Engine, handing: Handing, callee: u64, site: SiteKey) {
     let kept = (handing.object == Object::Kept).then(|| Kept::from_abi(handing.argument)).flatten();
-    let is_seen = kept.map_or_else(|| handed_by(engine, handing, callee) != Handed::Anything, Kept::is_all_seen);
-    if is_seen {
+    // Who is called is known from here on, also where only what is kept is looked at.
+    let handed = handed_by(engine, handing, callee);
+    if kept.map_or(handed != Handed::Anything, Kept::is_all_seen) {
         return;
     }
-    // Who is called is known from here on, also where only what is kept was looked at.
-    handed_by(engine, handing, callee);
     control::note(Note::Handed);
     let ran = engine.suspend();
     engine.outsiders.name(callee, |name| match kept {

@@ -292,34 +292,32 @@ fn transfer(
         caller.wait(Readiness::Always, Until::Forever);
         return caller.kernel(number, arguments);
     }
-    let mut done = 0;
-    let mut ready = Readiness::Descriptor { descriptor, events };
+    let awaited = Readiness::Descriptor { descriptor, events };
+    let (mut done, mut ready) = (0, awaited);
+    let so_far = |done, error| if done == 0 { Err(error) } else { Ok(done) };
     loop {
         let waited = caller.wait(ready, late.until);
         if waited == libc::EINTR {
-            return if done == 0 { Err(Errno(libc::EINTR)) } else { Ok(done) };
+            return so_far(done, Errno(libc::EINTR));
         }
-        match caller.at_once(descriptor, number, arguments) {
+        ready = match caller.at_once(descriptor, number, arguments) {
             Err(Errno(libc::EAGAIN)) if waited == libc::ETIMEDOUT && late.has_come(caller.engine) => {
                 control::note(Note::BoundedTimeouts);
-                return if done == 0 { Err(Errno(late.error)) } else { Ok(done) };
+                return so_far(done, Errno(late.error));
             }
             Err(Errno(libc::EAGAIN)) if caller.asking(|| poll::is_ready(descriptor, events)) => {
-                ready = Readiness::Refused { descriptor, known: caller.engine.model.borrow().calls() };
+                Readiness::Refused { descriptor, known: caller.engine.model.borrow().calls() }
             }
-            Err(Errno(libc::EAGAIN)) => ready = Readiness::Descriptor { descriptor, events },
-            Err(error) if done == 0 => return Err(error),
-            Ok(0) | Err(_) => return Ok(done),
+            Err(Errno(libc::EAGAIN)) => awaited,
+            Err(error) => return so_far(done, error),
+            Ok(more) if more == 0 || pieces == Pieces::Any || more >= arguments[2] => return Ok(done + more),
             Ok(more) => {
                 done += more;
-                ready = Readiness::Descriptor { descriptor, events };
-                if pieces == Pieces::Any || more >= arguments[2] {
-                    return Ok(done);
-                }
                 arguments[1] += more;
                 arguments[2] -= more;
+                awaited
             }
-        }
+        };
     }
 }
 

@@ -61,6 +61,10 @@ enum Deed {
 
 /// After a call: notes what is memory twice.
 pub(crate) fn look(engine: &Engine, number: libc::c_long, arguments: &[usize; 6], result: Result<usize, Errno>) {
+    // Said once, it is said.
+    if control::has_noted(Note::MemoryTwice) {
+        return;
+    }
     let [first, second, third, flags, fifth, _] = *arguments;
     let file = |argument: usize| Some(descriptor(argument));
     let has_mapped = engine.unseen.mapped.any.get();

@@ -43,7 +43,7 @@ pub(crate) fn begin_debugged(engine: &Engine) -> InUse {
 
 /// Why neither putting memory back nor forking gives the program what it has at its start, if so.
 fn needs_fresh_process() -> Option<&'static str> {
-    if control::get(Word::Notes) & Note::EarlyThread.bit() != 0 {
+    if control::has_noted(Note::EarlyThread) {
         return Some("a thread was created before main");
     }
     let ours = |mapping: &Mapping| control::is_page(mapping.start) || arena::is_shared(mapping.start);

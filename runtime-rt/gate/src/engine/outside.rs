@@ -26,7 +26,7 @@ pub(crate) enum Origin {
 
 /// Whether another process may hold the other end of what the program has made.
 fn has_children() -> bool {
-    control::get(Word::Notes) & Note::Forks.bit() != 0
+    control::has_noted(Note::Forks)
 }
 
 /// Who feeds the descriptor.

@@ -8,7 +8,7 @@
 //! // note NAME: TEXT                  that the result has a note with this in it
 //! // covers NAME: what is seen        that nothing is called complete
 //! // outcomes: OUTCOME | OUTCOME      of the program without an argument; `options` and `note` likewise
-//! // flags: -std=c++20                for the compiler
+//! // flags: -std=c++20                for the compiler; a program is built once for each line of them
 //! ```
 //!
 //! An outcome is what a passing execution printed, `pass` when that is nothing; or a kind of failure and, of an exit status, its
@@ -30,8 +30,12 @@ fn programs() -> Vec<PathBuf> {
     paths
 }
 
+fn lines<'a>(text: &'a str, key: &str) -> impl Iterator<Item = &'a str> {
+    text.lines().filter_map(move |line| line.strip_prefix("// ")?.strip_prefix(key)?.strip_prefix(": "))
+}
+
 fn line<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    text.lines().find_map(|line| line.strip_prefix("// ")?.strip_prefix(key)?.strip_prefix(": "))
+    lines(text, key).next()
 }
 
 /// What came of an exploration, in the words of the comments.
@@ -80,17 +84,20 @@ fn check(rest: usize) {
     for program in programs().into_iter().enumerate().filter(|(index, _)| index % 2 == rest).map(|(_, program)| program) {
         let name = program.file_name().expect("a name").to_string_lossy();
         let text = fs::read_to_string(&program).expect("a program");
-        let flags: Vec<&str> = line(&text, "flags").map(|words| words.split_whitespace().collect()).unwrap_or_default();
-        let sandbox = Sandbox::new();
-        sandbox.compile(&name, &text, &flags);
+        let mut builds: Vec<&str> = lines(&text, "flags").collect();
+        if builds.is_empty() {
+            builds.push("");
+        }
         let mut wrong = Vec::new();
-        for case in cases(&text) {
-            for strategy in ["dfs", "dpor"] {
+        for flags in builds {
+            let sandbox = Sandbox::new();
+            sandbox.compile(&name, &text, &flags.split_whitespace().collect::<Vec<_>>());
+            for (case, strategy) in cases(&text).iter().flat_map(|case| ["dfs", "dpor"].map(|strategy| (case, strategy))) {
                 let mut arguments = vec!["check", "./app", "--strategy", strategy, "--outcomes", "--json", "result.json"];
                 arguments.extend(&case.options);
                 arguments.extend(case.argument.iter().flat_map(|argument| ["--", argument]));
                 let said = sandbox.atomfix(&arguments);
-                let what = format!("{name} {} by {strategy}", case.argument.unwrap_or_default());
+                let what = format!("{name} {flags} {} by {strategy}", case.argument.unwrap_or_default());
                 if !matches!(said.code, 0 | 1) {
                     wrong.push(format!("{what}: {}{}", said.out, said.err));
                     continue;

@@ -1,5 +1,6 @@
-// What the library of C++ does to strings and streams that threads share.
+// What the library of C++ does to strings and streams that threads share, inlined and not.
 // flags: -O2
+// flags: -O0
 // case append: 0 | 3
 // covers append: what is seen
 // case long: found | not found

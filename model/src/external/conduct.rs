@@ -90,6 +90,11 @@ pub(super) fn is_of_c(name: &str) -> bool {
     (conduct(name) != UNKNOWN || lookup(name).is_some()) && !name.starts_with(OTHERS) && !LOOPS.contains(&name)
 }
 
+/// Whether a function is one of C's for threads, by its name.
+pub(super) fn is_of_threads(name: &str) -> bool {
+    ["pthread_", "sem_", "mtx_", "cnd_", "thrd_", "tss_"].iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// Whether an external function is known to return soon: by the tables here, as an intrinsic of the compiler, or as a part of the C++
 /// library that is inlined, allocates, formats or throws, and reads no stream.
 #[must_use]
@@ -157,7 +162,6 @@ pub fn unseen(name: &str) -> Unseen {
         "rdrand",
         "srand",
     ];
-    const OF_THREADS: [&str; 6] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_", "tss_"];
     const STREAMS: [&str; 3] = ["stream", "filebuf", "getline"];
     if NUMBERS.contains(&name) || name.contains("random_device") {
         return Unseen::Numbers;
@@ -166,7 +170,7 @@ pub fn unseen(name: &str) -> Unseen {
     let quiet = match lookup(name) {
         Some(known) => known.blocking.is_none() || !(LOOPS.contains(&name) || INPUT.contains(&plain(name))),
         None if is_cpp => is_quick(name) && !STREAMS.iter().any(|stream| name.contains(stream)),
-        None => is_quick(name) || OF_THREADS.iter().any(|prefix| name.starts_with(prefix)) || conduct(name).plain,
+        None => is_quick(name) || is_of_threads(name) || conduct(name).plain,
     };
     if quiet { Unseen::Nothing } else { Unseen::State }
 }

@@ -136,12 +136,11 @@ impl Handing {
 #[must_use]
 pub fn handed(name: &str, is_of_c: bool) -> Handed {
     const COMPILERS: [&str; 8] = ["llvm.", "__atomfix", "__cxa_", "__clang_", "__gxx_", "__dynamic_cast", "_Unwind_", "_ZTW"];
-    const OF_THREADS: [&str; 6] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_", "tss_"];
     const THREADS_OF_CPP: [&str; 6] = ["thread", "mutex", "condition_variable", "call_once", "__future_base", "__atomic_futex"];
-    let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-    let is_of_threads = starts(&OF_THREADS) && !name.contains("attr_") && row(TELLS_OF_THREADS, name, |known| known).is_none();
+    let is_of_threads = conduct::is_of_threads(name) && !name.contains("attr_") && row(TELLS_OF_THREADS, name, |known| known).is_none();
     let is_modelled = lookup(name).is_some_and(|known| known.sync.is_some());
-    if row(KEEPS, name, |known| known).is_some() || starts(&COMPILERS) || is_of_threads || is_modelled {
+    if row(KEEPS, name, |known| known).is_some() || COMPILERS.iter().any(|prefix| name.starts_with(prefix)) || is_of_threads || is_modelled
+    {
         return Handed::Nothing;
     }
     if row(REACHES, name.trim_start_matches("__"), |known| known).is_some() {
@@ -152,7 +151,7 @@ pub fn handed(name: &str, is_of_c: bool) -> Handed {
         return if is_of_threads { Handed::Nothing } else { Handed::Pointed };
     }
     let is_listed = stream(name).is_some() || list(name).is_some() || formatted::format(name).is_some();
-    let is_known = is_of_c || starts(&OF_THREADS) || conduct::is_of_c(name) || is_listed;
+    let is_known = is_of_c || conduct::is_of_threads(name) || conduct::is_of_c(name) || is_listed;
     if is_known || row(READS, name, |(known, _)| known).is_some() { Handed::Pointed } else { Handed::Anything }
 }
 

@@ -165,7 +165,7 @@ const fn waits(name: &'static str, op: SyncOp, objects: &'static [u8]) -> Extern
 }
 
 /// The table, sorted by name so that it can be searched; a test keeps it so.
-pub static EXTERNALS: &[External] = &[
+static EXTERNALS: &[External] = &[
     peer("_ZNSt11this_thread11__sleep_forENSt6chrono8durationIlSt5ratioILl1ELl1EEEENS1_IlS2_ILl1ELl1000000000EEEE"),
     waits("_ZNSt18condition_variable10notify_allEv", S::Signal, &[0]).unblocked(),
     waits("_ZNSt18condition_variable10notify_oneEv", S::Signal, &[0]).unblocked(),

@@ -4,11 +4,13 @@
 
 use alloc::vec::Vec;
 
+use model::event::Range;
 use model::external::Length;
 use model::external::format::{Argument, Class, Open, arguments};
 use model::pair::Rw;
 
 use super::handed::{MOST, read, rest};
+use crate::gate::compare;
 use crate::sys::guarded;
 
 /// Memory that an argument points to: from where on, and so many bytes.
@@ -89,8 +91,7 @@ fn wide_text(address: u64) -> u32 {
 }
 
 fn wide(address: u64) -> Option<u32> {
-    let bytes = [byte(address)?, byte(address + 1)?, byte(address + 2)?, byte(address + 3)?];
-    Some(u32::from_le_bytes(bytes))
+    compare::word(Range { address, length: WIDE }).and_then(|word| u32::try_from(word).ok())
 }
 
 fn byte(address: u64) -> Option<u8> {

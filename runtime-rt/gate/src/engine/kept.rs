@@ -11,7 +11,7 @@ use core::cell::{Cell, RefCell};
 
 use model::event::Range;
 
-use crate::sys::guarded;
+use crate::gate::compare::{WORD, word};
 
 /// Aligned as strictly as any instruction wants it.
 #[derive(Clone, Copy)]
@@ -69,20 +69,11 @@ impl Kept {
 
 /// Copies memory, as far as all of it is there.
 fn copy(range: Range, lines: &mut [Line]) -> Option<()> {
-    let address = usize::try_from(range.address).ok()?;
-    let length = range.length as usize;
-    let words = lines.iter_mut().flat_map(|line| line.0.iter_mut());
-    for (word, at) in words.zip((0..=length).step_by(size_of::<u64>())) {
-        let rest = length - at;
-        *word = if rest >= size_of::<u64>() {
-            guarded::word(address.wrapping_add(at))?
-        } else {
-            let mut bytes = [0; size_of::<u64>()];
-            for (index, byte) in bytes.iter_mut().enumerate().take(rest) {
-                *byte = guarded::byte(address.wrapping_add(at + index))?;
-            }
-            u64::from_le_bytes(bytes)
-        };
+    let places = lines.iter_mut().flat_map(|line| line.0.iter_mut());
+    for (place, at) in places.zip((0..=range.length).step_by(WORD as usize)) {
+        let rest = Range { address: range.address.wrapping_add(at.into()), length: range.length - at };
+        // Behind the last byte there may be no memory.
+        *place = if rest.length == 0 { 0 } else { word(rest)? };
     }
     Some(())
 }
@@ -90,6 +81,7 @@ fn copy(range: Range, lines: &mut [Line]) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::guarded;
 
     fn bytes_at(address: u64, length: usize) -> Vec<u8> {
         (0..length).map(|at| guarded::byte(usize::try_from(address).expect("an address") + at).expect("memory")).collect()

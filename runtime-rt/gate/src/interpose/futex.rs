@@ -31,8 +31,7 @@ const WAIT_BITSET: usize = 9;
 const WAKE_BITSET: usize = 10;
 
 fn number(value: usize) -> u32 {
-    let [a, b, c, d, ..] = value.to_le_bytes();
-    u32::from_le_bytes([a, b, c, d])
+    shapes::descriptor(value).cast_unsigned()
 }
 
 /// The time limit; `None` for what is no time.

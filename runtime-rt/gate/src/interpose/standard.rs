@@ -9,6 +9,7 @@ use super::mutex::{destroy, kind, lock_until};
 use super::{export, storage, store};
 use crate::engine::destroyed;
 use crate::engine::fiber::{Routine, running};
+use crate::engine::shapes::descriptor;
 use crate::gate::ask::{Ask, Until};
 use crate::gate::lock::Lock;
 use crate::gate::objects::State;
@@ -87,8 +88,7 @@ fn as_routine(function: Function, argument: *mut c_void) -> Routine {
 
 /// The number in a routine's result.
 fn as_number(result: *mut c_void) -> c_int {
-    let [a, b, c, d, ..] = result.expose_provenance().to_le_bytes();
-    c_int::from_le_bytes([a, b, c, d])
+    descriptor(result.expose_provenance())
 }
 
 export! {

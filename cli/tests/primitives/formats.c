@@ -11,10 +11,14 @@
 // case scan: 0 | 7
 // case scan-list: 0 | 7
 // case integers: 1 2
+// case warned: abc
+// options warned: --races
+#include <err.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 static char text[] = "abc", got[64];
 static int number;
 static const char *volatile plain = "%s", *volatile decimal = "%d", *volatile two = "%d %d";
@@ -35,6 +39,8 @@ static void *act(void *what) {
   if (!strncmp(what, "scan", 4)) {
     if (!strcmp(what, "scan")) sscanf("7", decimal, &number);
     if (!strcmp(what, "scan-list")) find("7", "%d", &number);
+  } else if (!strcmp(what, "warned")) {
+    warnx("%s", text);
   } else {
     text[1] = 'X';
   }
@@ -44,9 +50,11 @@ static void *act(void *what) {
 int main(int count, char **words) {
   char *what = count > 1 ? words[1] : "constant", own[2] = "";
   pthread_t t;
+  // What is printed there would be a part of the outcome.
+  if (!strcmp(what, "warned")) close(2);
   pthread_create(&t, NULL, act, what);
   int found = 0;
-  if (!strcmp(what, "constant")) snprintf(got, sizeof got, "%s", text);
+  if (!strcmp(what, "constant") || !strcmp(what, "warned")) snprintf(got, sizeof got, "%s", text);
   if (!strcmp(what, "precise")) snprintf(got, sizeof got, "%.3s", text);
   if (!strcmp(what, "short")) snprintf(got, sizeof got, "%.1sbc", text);
   if (!strcmp(what, "numbered")) snprintf(got, sizeof got, "%2$s%1$.0d", 0, text);

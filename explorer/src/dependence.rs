@@ -11,8 +11,8 @@
 //! A failure that ends the process is the same failure whatever others did before; that it keeps them from doing more is for searches to
 //! know, which try them where it happened. The process's end by `exit` runs handlers and shows what was done, so it conflicts with all.
 //!
-//! Start, join and exit touch no memory: their order is by enabledness alone (a thread is there only after its creation; a join is enabled
-//! only after the exit). Two creations compete for the next `ThreadId`, and a creation writes that to where its caller wants it.
+//! Start, join, exit and the return from a futex touch no memory: their order is by enabledness alone (a thread is there only after its creation; a join is enabled
+//! only after the exit, a return after the wake-up). Two creations compete for the next `ThreadId`, and a creation writes that to where its caller wants it.
 //! Not here: happens-before, which has these orders as edges of its own.
 
 use model::event::{Comparison, Event, EventKind, Range};
@@ -23,6 +23,18 @@ use model::pair::{Mode, Rw};
 #[inline]
 pub fn dependent(a: &Event, b: &Event) -> bool {
     Footprint::of(a).meets(&Footprint::of(b))
+}
+
+/// Whether a step may wake threads that wait.
+#[must_use]
+pub fn wakes(event: &Event) -> bool {
+    matches!(event.kind, EventKind::Signal | EventKind::Broadcast | EventKind::BarrierArrive | EventKind::FutexWake)
+}
+
+/// Whether a thread may be about to do this because that step has woken it: before, it was about to do something else, such as to time out.
+#[must_use]
+pub fn may_be_woken_by(event: &Event, step: &Event) -> bool {
+    wakes(step) && matches!(event.kind, EventKind::WaitReacquire | EventKind::BarrierLeave | EventKind::FutexReturn)
 }
 
 /// All of an event that decides which others it depends on: for who asks that of one event many times.
@@ -56,7 +68,7 @@ impl Footprint {
     #[inline]
     pub fn meets(&self, other: &Self) -> bool {
         match (self.class, other.class) {
-            (Class::Memory { group: x }, Class::Memory { group: y }) => self.touches(other) && !(x == y && x != Group::Alone),
+            (Class::Memory { group: x }, Class::Memory { group: y }) => self.touches(other) && !commute(x, y),
             (Class::Everything, _) | (_, Class::Everything) | (Class::Creation, Class::Creation) | (Class::Outside, Class::Outside) => true,
             (Class::Creation, Class::Memory { .. }) | (Class::Memory { .. }, Class::Creation) => self.touches(other),
             (Class::Outside, _) => other.waits_for_outside,
@@ -90,7 +102,7 @@ enum Class {
     Nothing,
 }
 
-/// Events that commute with others of their own group on one object.
+/// Events that commute with others of their own group on one object, but for the first and `Arrivals`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
     /// Commutes with none.
@@ -103,8 +115,19 @@ enum Group {
     Shared,
     /// Posts to a semaphore.
     Posts,
-    /// Arrivals at a latch would commute, but a barrier tells one of its threads that it was the last: kept apart.
+    /// Arrivals at a barrier, which conflict with each other, as it tells one of its threads that it was the last.
+    Arrivals,
+    /// Leaving a barrier, which the last to arrive has allowed: what arrives later is of the next round.
     Leaves,
+}
+
+/// Whether events of these groups commute on one object.
+#[inline]
+fn commute(x: Group, y: Group) -> bool {
+    match (x, y) {
+        (Group::Arrivals, Group::Leaves) | (Group::Leaves, Group::Arrivals) => true,
+        _ => x == y && !matches!(x, Group::Alone | Group::Arrivals),
+    }
 }
 
 #[inline]
@@ -116,6 +139,7 @@ fn class(kind: EventKind) -> Class {
         K::ReadLock | K::TryReadLock => Group::ReadLocks,
         K::Acquire { mode: Mode::R } => Group::Shared,
         K::SemPost => Group::Posts,
+        K::BarrierArrive => Group::Arrivals,
         K::BarrierLeave => Group::Leaves,
         K::Access { .. }
         | K::CompareAndSwap { finds: Comparison::Equal, .. }
@@ -138,16 +162,14 @@ fn class(kind: EventKind) -> Class {
         | K::Revoke
         | K::SemWait
         | K::SemTryWait
-        | K::BarrierArrive
         | K::OnceEnter
         | K::OnceLeave
         | K::FutexWait
-        | K::FutexReturn
         | K::FutexWake => Group::Alone,
         K::Create { .. } => return Class::Creation,
         K::External => return Class::Outside,
         K::ExitProcess => return Class::Everything,
-        K::Start | K::Exit | K::Fail | K::Join { .. } | K::Yield => return Class::Nothing,
+        K::Start | K::Exit | K::Fail | K::Join { .. } | K::FutexReturn | K::Yield => return Class::Nothing,
     };
     Class::Memory { group }
 }
@@ -214,6 +236,14 @@ mod tests {
         check(at(0, EventKind::Acquire { mode: Mode::R }), at(0, EventKind::Acquire { mode: Mode::U }), true);
         check(at(0, EventKind::SemPost), at(0, EventKind::SemPost), false);
         check(at(0, EventKind::SemPost), at(0, EventKind::SemTryWait), true);
+    }
+
+    #[test]
+    fn leaving_a_barrier_commutes_with_what_arrives_for_the_next_round() {
+        check(at(0, EventKind::BarrierArrive), at(0, EventKind::BarrierArrive), true);
+        check(at(0, EventKind::BarrierArrive), at(0, EventKind::BarrierLeave), false);
+        check(at(0, EventKind::BarrierLeave), at(0, EventKind::BarrierLeave), false);
+        check(at(0, EventKind::BarrierLeave), at(0, EventKind::Access { rw: Rw::Write, atomic: false }), true);
     }
 
     #[test]

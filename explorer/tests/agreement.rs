@@ -149,6 +149,19 @@ fn nothing_is_lost_behind_failures_and_semaphores() {
 }
 
 #[test]
+fn who_sleeps_before_a_time_out_wakes_when_a_signal_takes_that_away() {
+    let text = "main: create a, create b, create c
+         a: lock m, timedwait c m r, unlock m
+         b: write x 1, signal c, write x 2
+         c: read x s";
+    let program = parse(text);
+    let (expected, _) = oracle::outcomes(&program, Within::Everything);
+    assert_eq!(expected.len(), 6);
+    assert_eq!(outcomes(&program, &mut DepthFirst::new(Extent::SleepSets)), expected);
+    assert_eq!(outcomes(&program, &mut Dpor::new()), expected);
+}
+
+#[test]
 fn a_call_that_has_to_wait_is_tried_before_the_one_that_makes_it_wait() {
     // No two steps tell of it: a third one comes between them, or none comes after the first. In the first of these, whoever comes second waits
     // for ever; in the second, a thread is stopped; in the third, it comes late; in the fourth, it could have gone on by either pipe; in the last two, one call leaves nothing of two things.

@@ -105,7 +105,7 @@ pub enum EventKind {
         mutex: Range,
     },
     /// Condition wait, second part: waits to be woken. Never enabled: when woken, the pending event becomes
-    /// `WaitReacquire`. A timed wait is `WaitTimeout` instead.
+    /// `WaitReacquire`. A timed wait is `WaitTimeout` instead. Likewise before `BarrierLeave` and `FutexReturn`.
     Waiting,
     /// Condition wait, last part, once woken or timed out: takes the mutex, which is this event's object. Enabled when it is free.
     WaitReacquire,
@@ -145,7 +145,7 @@ pub enum EventKind {
     SemPost,
     /// Arrives at a barrier or latch. Always enabled.
     BarrierArrive,
-    /// Leaves a barrier or latch. Enabled when all have arrived.
+    /// Leaves a barrier or latch, once all have arrived. Always enabled.
     BarrierLeave,
     /// Enters `once`: runs the routine, or finds it done. Enabled when nobody else is running it.
     OnceEnter,
@@ -153,7 +153,7 @@ pub enum EventKind {
     OnceLeave,
     /// Compares a futex word and joins its waiters, or returns. Always enabled.
     FutexWait,
-    /// Returns from a futex wait. Enabled when woken.
+    /// Returns from a futex wait, once woken. Always enabled.
     FutexReturn,
     /// Wakes waiters of a futex.
     FutexWake,

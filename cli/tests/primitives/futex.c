@@ -2,6 +2,7 @@
 // case wait: 1
 // case value-changed: 11
 // case timed: 0 | 110 | 11
+// case written-behind: 0 1 | 0 2 | 11 1 | 11 2
 // case wake-one: 1
 // case wake-all: 2
 // case bitset: 1
@@ -47,6 +48,11 @@ static void *wait_once(void *unused) {
   woken++;
   return unused;
 }
+static void *wait_and_look(void *unused) {
+  waiting = futex(FUTEX_WAIT, 0, NULL) ? errno : 0;
+  woken = word;
+  return unused;
+}
 static long futex_for(int operation, unsigned bits) { return syscall(SYS_futex, &word, operation, operation == FUTEX_WAKE_BITSET, NULL, NULL, bits); }
 static void *wait_for_two(void *unused) {
   futex_for(FUTEX_WAIT_BITSET, 2);
@@ -81,6 +87,14 @@ int main(int argc, char **argv) {
     result = futex(FUTEX_WAIT, 0, &span) ? errno : 0;
     pthread_join(t, NULL);
     printf("%d", result);
+  } else if (!strcmp(is, "written-behind")) {
+    // Who was woken may look before the word is written again, or after.
+    pthread_create(&t, NULL, wait_and_look, NULL);
+    word = 1;
+    futex(FUTEX_WAKE, 1, NULL);
+    word = 2;
+    pthread_join(t, NULL);
+    printf("%d %d", (int)waiting, (int)woken);
   } else if (!strcmp(is, "wake-one")) {
     pthread_create(&t, NULL, wait_once, NULL);
     // The wake-up says whether there was anyone.

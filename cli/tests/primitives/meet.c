@@ -1,6 +1,7 @@
 // Barriers, once, spin locks, giving way.
 // case barrier: 1 | 2
 // case barrier-again: 2
+// case barrier-last: 1 1 | 1 2 | 2 1 | 2 2
 // case barrier-alone: deadlock-condition a thread waits for a signal that nobody is left to give
 // case once: 1 1
 // case spin: 2
@@ -24,6 +25,11 @@ static void *arrive(void *id) {
 static void *arrive_twice(void *id) {
   arrive(id);
   return arrive(id);
+}
+static void *arrive_and_keep(void *id) {
+  for (int round = 0; round < 2; round++)
+    if (pthread_barrier_wait(&b) == PTHREAD_BARRIER_SERIAL_THREAD) seen[round] = (int)(long)id;
+  return NULL;
 }
 static void make(void) { made++; }
 static void *call(void *id) {
@@ -53,6 +59,12 @@ int main(int argc, char **argv) {
     arrive((void *)2);
     pthread_join(t, NULL);
     printf("%d", last);
+  } else if (!strcmp(is, "barrier-last")) {
+    // Who leaves a round late may still be the first, or the last, of the next one.
+    pthread_create(&t, NULL, arrive_and_keep, (void *)1);
+    arrive_and_keep((void *)2);
+    pthread_join(t, NULL);
+    printf("%d %d", seen[0], seen[1]);
   } else if (!strcmp(is, "barrier-again")) {
     pthread_create(&t, NULL, arrive_twice, (void *)1);
     arrive_twice((void *)2);

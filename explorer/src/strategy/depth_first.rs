@@ -20,7 +20,7 @@ use super::path::{Follow, Path};
 use super::replay::{Divergence, What};
 use super::subtree::{Repeat, Subtree};
 use super::{Choice, Counts, Ending, Pick, Point, Step, Strategy};
-use crate::dependence::dependent;
+use crate::dependence::{dependent, may_be_woken_by};
 use crate::threads::ThreadSet;
 
 /// How much of the space a search covers.
@@ -163,7 +163,9 @@ impl DepthFirst {
         if self.extent != Extent::SleepSets || parent.asleep.is_empty() {
             return ThreadSet::EMPTY;
         }
-        let sleeps_on = |&thread: &ThreadId| point.event(thread).is_some_and(|event| !dependent(event, &parent.event));
+        let sleeps_on = |&thread: &ThreadId| {
+            point.event(thread).is_some_and(|event| !dependent(event, &parent.event) && !may_be_woken_by(event, &parent.event))
+        };
         parent.asleep.iter().filter(sleeps_on).collect()
     }
 

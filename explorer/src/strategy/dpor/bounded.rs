@@ -17,7 +17,8 @@ use model::pair::Mode;
 use model::report::{Coverage, Estimate};
 
 use super::history::History;
-use super::waking::{waiting, wakes, woken};
+use super::waking::{waiting, woken};
+use crate::dependence::wakes;
 use crate::strategy::path::{Follow, Path};
 use crate::strategy::replay::{Divergence, What};
 use crate::strategy::subtree::{Repeat, Subtree};

@@ -40,7 +40,7 @@ struct Taken {
     number: u32,
     /// The step before it in its thread.
     previous: Option<usize>,
-    /// Those that it woke: a signal's and broadcast's.
+    /// Those that it woke.
     woken: ThreadSet,
     /// The injected locks that it gave up on its way.
     released: Vec<u64>,
@@ -311,7 +311,7 @@ impl History {
                     self.join(start, end);
                 }
             }
-            EventKind::WaitReacquire => {
+            EventKind::WaitReacquire | EventKind::BarrierLeave | EventKind::FutexReturn => {
                 let since = previous.unwrap_or(0);
                 let waker = (since..self.steps.len()).rev().find(|&at| self.steps[at].woken.contains(thread));
                 if let Some(waker) = waker {
@@ -438,8 +438,6 @@ fn remedy(kind: EventKind) -> Option<Remedy> {
     match kind {
         // Found by `overtaken`.
         EventKind::Lock | EventKind::WaitReacquire | EventKind::ReadLock | EventKind::Acquire { .. } => None,
-        // Enabled by exactly the steps that they follow: nothing to exchange.
-        EventKind::BarrierLeave | EventKind::FutexReturn => None,
         EventKind::SemWait | EventKind::OnceEnter => Some(Remedy::Expand),
         _ => Some(Remedy::Reverse),
     }

@@ -1,16 +1,11 @@
-//! Whom a signal wakes: no step says so, what threads are about to do before and after it does.
+//! Whom a signal, an arrival at a barrier, or a wake-up at a futex wakes: no step says so, what threads are about to do before and after it does.
 
 use model::event::{Event, EventKind};
 use model::ids::ThreadId;
 
 use crate::threads::ThreadSet;
 
-/// Whether a step may wake threads that wait on a condition.
-pub(super) fn wakes(event: &Event) -> bool {
-    matches!(event.kind, EventKind::Signal | EventKind::Broadcast | EventKind::FutexWake)
-}
-
-/// The threads that wait on some condition.
+/// The threads that wait to be woken.
 pub(super) fn waiting(pending: &[Option<Event>]) -> ThreadSet {
     let waits = |event: &Event| {
         use EventKind::{Interrupted, WaitSpurious, WaitTimeout, Waiting};
@@ -23,7 +18,7 @@ pub(super) fn waiting(pending: &[Option<Event>]) -> ThreadSet {
 pub(super) fn woken(waiting: &ThreadSet, pending: &[Option<Event>]) -> ThreadSet {
     let woken = |thread: &ThreadId| {
         let event = pending.get(thread.index()).and_then(Option::as_ref);
-        event.is_some_and(|event| matches!(event.kind, EventKind::WaitReacquire | EventKind::FutexReturn))
+        event.is_some_and(|event| matches!(event.kind, EventKind::WaitReacquire | EventKind::BarrierLeave | EventKind::FutexReturn))
     };
     waiting.iter().filter(woken).collect()
 }

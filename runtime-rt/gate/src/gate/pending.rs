@@ -183,12 +183,14 @@ impl Model {
             Ask::SemTryWait { .. } => on(EventKind::SemTryWait),
             Ask::SemPost { .. } => on(EventKind::SemPost),
             Ask::BarrierArrive { .. } => on(EventKind::BarrierArrive),
-            Ask::BarrierLeave { .. } => on(EventKind::BarrierLeave),
+            Ask::BarrierLeave { .. } if entry.woken => on(EventKind::BarrierLeave),
+            Ask::BarrierLeave { .. } => on(EventKind::Waiting),
             Ask::OnceEnter { .. } => on(EventKind::OnceEnter),
             Ask::OnceLeave { .. } | Ask::OnceAbandon { .. } => on(EventKind::OnceLeave),
             Ask::FutexWait { .. } => on(EventKind::FutexWait),
-            Ask::FutexReturn { until: Until::Deadline(_), .. } if !entry.woken => on(EventKind::WaitTimeout),
-            Ask::FutexReturn { .. } => on(EventKind::FutexReturn),
+            Ask::FutexReturn { .. } if entry.woken => on(EventKind::FutexReturn),
+            Ask::FutexReturn { until: Until::Deadline(_), .. } => on(EventKind::WaitTimeout),
+            Ask::FutexReturn { .. } => on(EventKind::Waiting),
             Ask::FutexWake { .. } => on(EventKind::FutexWake),
             Ask::SendSignal { to, .. } | Ask::Cancel { to } => {
                 let word = self.threads.get(to.index()).map(|to| to.word);
@@ -322,7 +324,7 @@ impl Model {
     fn is_flexible(&self, thread: &Thread) -> bool {
         let by_request = match thread.request.ask {
             Ask::Waiting { .. } => thread.woken || self.spurious == Spurious::Possible,
-            Ask::FutexReturn { .. } => thread.woken,
+            Ask::BarrierLeave { .. } | Ask::FutexReturn { .. } => thread.woken,
             Ask::Lock { until, .. } | Ask::ReadLock { until, .. } | Ask::SemWait { until, .. } => until != Until::Forever,
             Ask::Create { .. } | Ask::CompareAndSwap { .. } | Ask::AwaitSignal { .. } | Ask::TimedJoin { .. } | Ask::Look => true,
             _ => false,

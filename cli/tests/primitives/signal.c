@@ -10,6 +10,7 @@
 // case wait-information: 10
 // case semaphore: 0 | 4
 // case restarted: 1
+// case restarted-timed: 0 | 4 | 110
 // case suspend: 1
 // case suspend-not-restarted: 1
 // case poll-not-restarted: 0 | 4
@@ -92,6 +93,13 @@ static void *look(void *unused) {
 }
 static void *wait_semaphore(void *unused) {
   seen = sem_wait(&s) ? errno : 0;
+  return unused;
+}
+static void *wait_semaphore_timed(void *unused) {
+  struct timespec end;
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec++;
+  seen = sem_timedwait(&s, &end) ? errno : 0;
   return unused;
 }
 static void *send(void *unused) {
@@ -319,6 +327,13 @@ int main(int argc, char **argv) {
     sem_post(&s);
     pthread_join(t, NULL);
     printf("%d", *is == 's' ? (int)seen : seen == 0);
+  } else if (!strcmp(is, "restarted-timed")) {
+    // The kernel does not begin a wait anew that has a time limit.
+    pthread_create(&t, NULL, wait_semaphore_timed, NULL);
+    pthread_kill(t, SIGUSR1);
+    sem_post(&s);
+    pthread_join(t, NULL);
+    printf("%d", (int)seen);
   } else if (!strncmp(is, "poll", 4) || !strncmp(is, "read", 4)) {
     pipe(ends);
     pthread_create(&t, NULL, *is == 'p' ? wait_poll : wait_read, NULL);

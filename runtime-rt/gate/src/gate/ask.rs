@@ -213,10 +213,11 @@ impl Ask {
     }
 
     /// Whether it ends when a handler has run, also one after which calls are to be restarted: waits for signals, sleep, `poll` and its
-    /// like do, those at queues and semaphores of System V, and calls and waits at a futex with a time limit.
+    /// like do, those at queues and semaphores of System V, and calls and waits at a semaphore or futex with a time limit.
     pub(crate) fn is_never_restarted(self) -> bool {
         match self {
-            Self::AwaitSignal { .. } | Self::Sleep { .. } | Self::FutexReturn { until: Until::Deadline(_), .. } => true,
+            Self::AwaitSignal { .. } | Self::Sleep { .. } => true,
+            Self::SemWait { until: Until::Deadline(_), .. } | Self::FutexReturn { until: Until::Deadline(_), .. } => true,
             Self::Call { ready: Readiness::Outside(Fed::Child { .. }), .. } => false,
             Self::Call { ready: Readiness::Queue { .. }, .. } | Self::Call { until: Until::Deadline(_), .. } => true,
             Self::Call { why, .. } => why == Cause::Poll,

@@ -110,7 +110,8 @@ pub(crate) fn conclude(task: &Task<'_>, explored: &Explored, sources: &Sources<'
         });
     }
     let counts = explored.counts;
-    let coverage = explored.found.coverage.unwrap_or(Coverage::Partial(counts.schedules));
+    let covered = explored.found.coverage.filter(|_| !explored.found.failures.iter().any(is_hung));
+    let coverage = covered.unwrap_or(Coverage::Partial(counts.schedules));
     let seconds = explored.time.as_secs_f64();
     let is_out_of_sight = OUT_OF_SIGHT.iter().any(|note| explored.notes & note.bit() != 0);
     let result = CheckResult {
@@ -227,6 +228,12 @@ fn notes(explored: &Explored, task: &Task<'_>, sources: &Sources<'_>) -> Vec<Str
     notes
 }
 
+/// Whether executions ended so because nothing moved in them for too long: what would have followed is not known. The other limits name what there
+/// was too much of.
+fn is_hung(found: &FoundFailure) -> bool {
+    found.kind == FailureKind::StepLimit && !["steps", "threads"].iter().any(|limited| found.message.contains(limited))
+}
+
 /// What the limits of an execution kept from being known.
 fn limits(explored: &Explored) -> Vec<String> {
     let reached = explored.found.failures.iter().filter(|found| found.kind == FailureKind::StepLimit);
@@ -235,8 +242,6 @@ fn limits(explored: &Explored) -> Vec<String> {
         return vec![format!("no schedule came to its end: the program never ends, or has too much to do to be explored: {help}")];
     }
     let mut notes = Vec::new();
-    // The other limits name what there was too much of.
-    let is_hung = |found: &FoundFailure| !["steps", "threads"].iter().any(|limited| found.message.contains(limited));
     if reached.clone().any(is_hung) {
         notes.push("what takes longer without a step than `--step-timeout` counts as hung".to_owned());
     }

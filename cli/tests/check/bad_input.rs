@@ -152,6 +152,9 @@ fn a_thread_that_never_comes_back_is_cut_by_either_driver() {
         assert_eq!(said.code, 1, "{}{}", said.out, said.err);
         assert!(said.out.contains("failure: step-limit: the program neither ended"), "{}", said.out);
     }
+    // What would have come after it, had there been more time, is not known.
+    let said = sandbox.atomfix(&["check", "./app", "--step-timeout", "0.2", "--strategy", "dfs"]);
+    assert!(said.out.contains("covering unfinished: "), "{}", said.out);
     let said = sandbox.atomfix(&["check", "./app", "--timeout", "1"]);
     assert_eq!(said.code, 0, "{}{}", said.out, said.err);
     assert!(said.out.contains("nothing was found out: no schedule came to its end"), "{}", said.out);

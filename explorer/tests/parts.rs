@@ -217,7 +217,7 @@ fn files_that_do_not_belong_together_are_refused() {
     other.build = "c".into();
     assert_eq!(file::check(&shard(1, 1), &other, WHOLE), Err(Unusable::OtherBuild));
     other = subject(Name::SleepSets, Preemptions::Unlimited, None);
-    let options = Unusable::OtherOptions { there: "strategy dpor".into(), here: "strategy sleep".into() };
+    let options = Unusable::OtherOptions { how: "`strategy dpor`, not `strategy sleep`".into() };
     assert_eq!(file::check(&shard(1, 1), &other, WHOLE), Err(options));
     assert_eq!(file::check(&shard(1, 2), &dpor, WHOLE), Err(Unusable::OtherShard(Shard { index: 1, of: 2 })));
     let (one, two) = (Shard { index: 1, of: 2 }, Shard { index: 2, of: 2 });

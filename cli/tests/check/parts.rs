@@ -193,6 +193,10 @@ fn an_interrupted_exploration_goes_on_where_it_was() {
     let other = sandbox.atomfix(&["check", "./app", "--strategy", "dpor", "--checkpoint", "kept"]);
     assert_eq!(other.code, 2);
     assert!(other.err.contains("kept: it explores with other options: `strategy sleep`, not `strategy dpor`"), "{}", other.err);
+    let other = sandbox.atomfix(&["check", "./app", "--strategy", "sleep", "--races", "--checkpoint", "kept"]);
+    assert!(other.err.contains("kept: it explores with other options: not `races yes`"), "{}", other.err);
+    let other = sandbox.atomfix(&["check", "./app", "--strategy", "sleep", "--checkpoint", "kept", "--", "x"]);
+    assert!(other.err.contains("kept: it explores the program with other arguments: none"), "{}", other.err);
     let bytes = std::fs::read(sandbox.path("kept")).expect("the checkpoint");
     sandbox.write("kept", &bytes[..bytes.len() / 2]);
     let damaged = sandbox.atomfix(&["check", "./app", "--strategy", "sleep", "--checkpoint", "kept"]);

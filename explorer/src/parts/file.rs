@@ -74,12 +74,10 @@ pub enum Unusable {
         there: String,
     },
     /// Of other options.
-    #[error("it explores with other options: `{there}`, not `{here}`")]
+    #[error("it explores with other options: {how}")]
     OtherOptions {
-        /// What differs first, in the file.
-        there: String,
-        /// The same here.
-        here: String,
+        /// What differs first.
+        how: String,
     },
     /// Of another shard.
     #[error("it explores shard {}/{}", .0.index, .0.of)]
@@ -121,19 +119,25 @@ fn same_subject(there: &Subject, here: &Subject) -> Result<(), Unusable> {
         return Err(Unusable::OtherBuild);
     }
     if there.arguments != here.arguments {
-        return Err(Unusable::OtherArguments { there: there.arguments.join(" ") });
+        let there = if there.arguments.is_empty() { "none".to_string() } else { there.arguments.join(" ") };
+        return Err(Unusable::OtherArguments { there });
     }
     let (there, here) = (there.setup.to_text(), here.setup.to_text());
-    let (mut there, mut here) = (there.lines(), here.lines());
-    loop {
-        let (there, here) = (there.next(), here.next());
-        if there != here {
-            let said = |line: Option<&str>| line.unwrap_or("nothing").to_string();
-            return Err(Unusable::OtherOptions { there: said(there), here: said(here) });
-        }
-        if there.is_none() {
-            return Ok(());
-        }
+    match difference(&there, &here) {
+        Some(how) => Err(Unusable::OtherOptions { how }),
+        None => Ok(()),
+    }
+}
+
+/// What is different first between two setups, which have a line for each option that is not left out.
+fn difference(there: &str, here: &str) -> Option<String> {
+    let only = |these: &str, those: &str| these.lines().find(|line| those.lines().all(|other| other != *line)).map(str::to_string);
+    let option = |line: &str| line.split(' ').next().map(str::to_string);
+    match (only(there, here), only(here, there)) {
+        (None, None) => (there != here).then(|| "in another order".to_string()),
+        (Some(there), Some(here)) if option(&there) == option(&here) => Some(format!("`{there}`, not `{here}`")),
+        (Some(there), _) => Some(format!("`{there}`, which is not asked for here")),
+        (None, Some(here)) => Some(format!("not `{here}`")),
     }
 }
 

@@ -14,6 +14,9 @@
 // covers heap: what is seen
 // note heap: `mallinfo2` tells of a heap that is not the one in use
 // case heap-alone: done
+// case heap-full: 1
+// covers heap-full: what is seen
+// note heap-full: memory: an allocation failed
 // case domain: 0 | 1
 // case log: 1 | 255
 // case break: 0 | 1
@@ -104,6 +107,10 @@ int main(int count, char **arguments) {
   if (like("concurrency")) seen = pthread_getconcurrency();
   if (like("name")) seen = name[0] != 0;
   if (like("clock")) seen = processor != 0;
+  if (like("heap-full")) {
+    void *volatile block = malloc((size_t)1 << 33);
+    seen = !block;
+  }
   if (like("mask")) seen = !sigismember(&mask, SIGUSR1);
   pthread_join(t, 0);
   if (like("end")) return 0;

@@ -1,6 +1,9 @@
 // Waits with time limits, one after the other: each may time out with nothing between, in whatever functions they are.
 // case semaphores: 00 | 01 | 10
 // case locks: 000 | 001 | 011 | 100 | 101 | 110 | 111
+// case loop: done
+// covers loop: what is seen
+// note loop: timed waits: a thread comes to one again that had timed out
 // note locks: timed waits: a thread times out at most once in a place between changes by other threads
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -45,6 +48,9 @@ int main(int count, char **arguments) {
     int b = lock();
     int c = lock();
     printf("%d%d%d", a, b, c);
+  } else if (count > 1 && !strcmp(arguments[1], "loop")) {
+    for (int i = 0; i < 2; i++) get();
+    printf("done");
   } else {
     int a = get();
     int b = get();

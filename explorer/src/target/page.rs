@@ -237,6 +237,10 @@ pub enum Note {
     SeveralLocks = 28,
     /// The program looks at itself by files in `/proc`.
     OwnFiles = 29,
+    /// A thread whose wait had timed out was kept from having it time out again.
+    HeldTimeouts = 30,
+    /// An allocation failed for which the program alone might have found memory.
+    HeapFull = 31,
 }
 
 /// All notes, with what they say to people.
@@ -246,6 +250,11 @@ pub const NOTES: &[(Note, &str)] = &[
     (Note::Signals, "the program handles signals: those of its threads are explored, not those from outside"),
     (Note::Cancels, "a thread asks to be cancelled at any instruction: it is only at the points where others are"),
     (Note::BoundedTimeouts, "timed waits: a thread times out at most once in a place between changes by other threads"),
+    (
+        Note::HeldTimeouts,
+        "timed waits: a thread comes to one again that had timed out, and does so again only when others change something or cannot go on, so more may happen",
+    ),
+    (Note::HeapFull, "memory: an allocation failed, as a thread of an explored program has 4 GiB at most"),
     (Note::SeveralLocks, "std::lock and std::scoped_lock: executions in which threads get in each other's way there for ever are left out"),
     (Note::Luck, "random numbers: a thread that draws until one suits it goes on only when others change something or cannot go on"),
     (Note::Draws, "random numbers: threads draw them from one generator, and who draws first is not explored, so more may happen"),
@@ -306,6 +315,8 @@ pub const OUT_OF_SIGHT: &[Note] = &[
     Note::EarlyThread,
     Note::RawThreads,
     Note::UnseenAtomics,
+    Note::HeapFull,
+    Note::HeldTimeouts,
     Note::LateTime,
     Note::Luck,
     Note::Draws,

@@ -105,6 +105,9 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
             early::count(model.holds.take_lost());
         }
         model.find_enabled();
+        if core::mem::take(&mut model.held_timeouts) {
+            control::note(Note::HeldTimeouts);
+        }
         if !model.found_enabled().is_empty() {
             break model;
         }

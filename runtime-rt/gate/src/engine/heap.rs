@@ -18,8 +18,10 @@
 use core::ptr::{null_mut, with_exposed_provenance_mut};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use explorer::target::page::Note;
 use model::event::Range;
 
+use super::control;
 use super::fiber::installed;
 use crate::sys::memory::{Sharing, map_at};
 
@@ -33,6 +35,8 @@ const HINT: usize = 0x2000_0000_0000;
 const LOW_HINT: usize = 0x3000_0000;
 const LOW_PART: usize = 1 << 22;
 const HEADER: usize = 16;
+/// No process has so much.
+const ALL_THERE_IS: usize = 1 << 47;
 const CLASSES: usize = 128;
 /// Bits 48-63 of the header of a block in use, and of one that was given back.
 const IN_USE: usize = 0xa70f;
@@ -156,6 +160,14 @@ fn part(start: usize, index: usize) -> &'static Part {
 
 /// Allocates; null when there is no memory. `align` is a power of two.
 pub(crate) fn allocate(bytes: usize, align: usize) -> *mut u8 {
+    let block = take(bytes, align);
+    if block.is_null() && bytes < ALL_THERE_IS {
+        control::note(Note::HeapFull);
+    }
+    block
+}
+
+fn take(bytes: usize, align: usize) -> *mut u8 {
     let align = align.max(16);
     let padding = if align > 16 { align } else { 0 };
     let wanted = bytes.checked_add(HEADER + padding);

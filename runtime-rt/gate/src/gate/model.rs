@@ -53,6 +53,8 @@ pub(crate) struct Model {
     pub(super) changed: bool,
     /// Whether one of these threads waits for what changes unseen: memory, time, the kernel.
     pub(super) watched: bool,
+    /// Whether a thread was kept from timing out once more where it had before, while others could go on.
+    pub(crate) held_timeouts: bool,
     /// Synchronization objects.
     pub(crate) objects: Objects,
     /// Injected locks.
@@ -101,7 +103,7 @@ impl Model {
         self.ready = ThreadSet::EMPTY;
         self.alone = None;
         self.dependent = ThreadSet::EMPTY;
-        (self.changed, self.watched) = (true, false);
+        (self.changed, self.watched, self.held_timeouts) = (true, false, false);
         self.create();
     }
 

@@ -52,6 +52,7 @@ impl Model {
     fn look_at_waits(&mut self) {
         (self.changed, self.objects.changed, self.holds.changed) = (false, false, false);
         self.watched = false;
+        let mut held = false;
         for part in 0..ThreadSet::PARTS {
             for thread in self.dependent.part(part) {
                 let can_go_on = self.plain_wait(thread).unwrap_or_else(|| {
@@ -59,7 +60,9 @@ impl Model {
                     if self.is_flexible(&self.threads[thread.index()]) {
                         self.pending[thread.index()] = Some(self.event_of(thread));
                     }
-                    self.is_enabled(thread)
+                    let can_go_on = self.is_enabled(thread);
+                    held |= !can_go_on && self.is_held(thread);
+                    can_go_on
                 });
                 if can_go_on {
                     self.ready.insert(thread);
@@ -68,6 +71,7 @@ impl Model {
                 }
             }
         }
+        self.held_timeouts |= held && !self.ready.is_empty();
         self.alone = self.exiting.filter(|&thread| self.ready.contains(thread)).map(ThreadSet::one);
     }
 
@@ -287,6 +291,17 @@ impl Model {
                 self.is_free(thread) || (may_end() && entry.may_time_out(others()))
             }
         }
+    }
+
+    /// Of a thread that cannot go on: whether its wait would time out, had it not done so before.
+    fn is_held(&self, thread: ThreadId) -> bool {
+        let entry = &self.threads[thread.index()];
+        let has_limit = match self.pending[thread.index()].map(|event| event.kind) {
+            Some(EventKind::WaitTimeout | EventKind::LockTimeout) => true,
+            Some(EventKind::External) => matches!(entry.request.ask, Ask::Call { until: Until::Deadline(_), .. }),
+            _ => false,
+        };
+        has_limit && !entry.may_time_out(self.changes_by_others(thread))
     }
 
     /// Whether a system call would not have to wait.

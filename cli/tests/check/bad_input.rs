@@ -133,6 +133,61 @@ fn a_program_that_forks_is_explored_and_named() {
 }
 
 #[test]
+fn a_forked_child_ends_as_it_would_without_control() {
+    let sandbox = Sandbox::new();
+    let source = "#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void leave(int signal) { _exit(signal); }
+static void *end(void *status) { return status; }
+static void *fork_there(void *child) {
+  *(pid_t *)child = fork();
+  return NULL;
+}
+int main(int argc, char **argv) {
+  pid_t child;
+  int status;
+  pthread_t t;
+  sigset_t set;
+  signal(SIGUSR1, leave);
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR2);
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
+  if (argc == 2) {
+    pthread_create(&t, NULL, fork_there, &child);
+    pthread_join(t, NULL);
+  } else {
+    child = fork();
+  }
+  if (!child) {
+    if (argc == 3) return 5;
+    if (argc == 4) pthread_exit(NULL);
+    if (argc == 5) abort();
+    if (argc == 6) raise(SIGUSR1);
+    if (argc == 7) raise(SIGUSR2);
+    pthread_create(&t, NULL, end, NULL);
+    pthread_join(t, NULL);
+    return 7;
+  }
+  waitpid(child, &status, 0);
+  printf(\"%d\", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+}
+";
+    sandbox.compile("app.c", source, &[]);
+    for (arguments, printed) in [(1, "0"), (2, "5"), (3, "0"), (4, "-6"), (5, "10"), (6, "7")] {
+        let mut command = vec!["check", "./app", "--strategy", "dpor", "--outcomes", "--"];
+        command.extend(vec!["x"; arguments]);
+        let said = sandbox.atomfix(&command);
+        assert_eq!(said.code, 0, "{arguments}: {}{}", said.out, said.err);
+        let outcomes: Vec<&str> = said.out.lines().filter(|line| line.contains("outcome: ")).collect();
+        assert!(outcomes.len() == 1 && outcomes[0].ends_with(&format!("printed \"{printed}\"")), "{arguments}: {}", said.out);
+    }
+}
+
+#[test]
 fn a_program_that_reads_files_is_explored_by_forking() {
     let sandbox = Sandbox::new();
     let source = "#include <stdio.h>\nint main(void) {\n  char line[9];\n  FILE *f = fopen(\"app.c\", \"r\");\n  return !f || !fgets(line, 9, f);\n}\n";

@@ -6,9 +6,9 @@
 
 use explorer::target::page::Note;
 
-use super::fiber::{Engine, Stop, uninstall};
+use super::fiber::{Engine, Stop};
 use super::restore::Restorer;
-use super::{answers, clock, control, handlers, seen, thread_names, unseen};
+use super::{answers, child, clock, control, handlers, seen, thread_names, unseen};
 use crate::sys::call::{Errno, process, system_call, word};
 use crate::sys::signal::restorer_range;
 use crate::sys::trap;
@@ -154,8 +154,10 @@ fn irregular(engine: &Engine, number: libc::c_long, arguments: &[usize; 6]) -> O
             control::note(Note::Forks);
             engine.leave_for_good(Stop::Exited(0))
         }
-        libc::SYS_fork => Some(Verdict::Done(fork(number, *arguments))),
-        libc::SYS_clone if arguments[1] == 0 && arguments[0] & word(libc::CLONE_VM) == 0 => Some(Verdict::Done(fork(number, *arguments))),
+        libc::SYS_fork => Some(Verdict::Done(fork(engine, number, *arguments))),
+        libc::SYS_clone if arguments[1] == 0 && arguments[0] & word(libc::CLONE_VM) == 0 => {
+            Some(Verdict::Done(fork(engine, number, *arguments)))
+        }
         libc::SYS_vfork | libc::SYS_clone | libc::SYS_clone3 => {
             if shares_memory(number, arguments) {
                 if number == libc::SYS_clone {
@@ -207,15 +209,16 @@ pub(super) fn own_signal(number: libc::c_long, arguments: &[usize; 6]) -> Option
     }
 }
 
-fn fork(number: libc::c_long, arguments: [usize; 6]) -> isize {
+fn fork(engine: &Engine, number: libc::c_long, arguments: [usize; 6]) -> isize {
     control::note(Note::Forks);
+    child::prepare(engine);
     clock::give_back();
-    let child = pass(number, arguments);
-    if child == 0 {
+    let made = pass(number, arguments);
+    if made == 0 {
         end();
-        uninstall();
+        child::begin();
     }
-    child
+    made
 }
 
 fn pass(number: libc::c_long, arguments: [usize; 6]) -> isize {

@@ -15,12 +15,12 @@ use model::report::FailureKind;
 
 use super::endings::{end_process, end_thread};
 use super::failure::{Failed, deadlock};
-use super::fiber::{Engine, Fiber, Routine, Stop};
+use super::fiber::{Engine, Fiber, Routine, Stop, running};
 use super::habits::{self, Habit};
 use super::outside::{self, Patience};
 use super::recorder::Recorded;
 use super::rounds::{Digest, Round, Taken};
-use super::{control, early, repeat, several, timers};
+use super::{child, control, early, repeat, several, timers};
 use crate::gate::compare::word;
 use crate::gate::thread::Life;
 use crate::sys::switch::{StackPointer, prepare};
@@ -385,25 +385,31 @@ fn add_fiber(engine: &Engine, lender: super::lenders::Lender, routine: Option<Ro
 
 /// The first thing that a fiber runs.
 extern "C" fn entry() -> ! {
-    let Some(engine) = super::fiber::running() else { control::broken("a fiber runs without an engine") };
+    let Some(engine) = running() else { control::broken("a fiber runs without an engine") };
     let routine = engine.with_current(|fiber| fiber.routine);
     let routine = routine.unwrap_or(Routine { function: run_main, argument: core::ptr::null_mut() });
     // SAFETY: the routine is the program's.
     let result = unsafe { unwind::run(routine.function, routine.argument) };
+    if running().is_none() {
+        child::end(0);
+    }
     end_thread(engine, result)
 }
 
-/// Where a fiber goes on whose stack was unwound.
+/// Where a fiber goes on whose stack was unwound, or a forked child.
 pub(crate) extern "C" fn unwound() -> ! {
-    let Some(engine) = super::fiber::running() else { control::broken("a stack was unwound that is no fiber's") };
+    let Some(engine) = running() else { child::end(0) };
     let result = engine.with_current(|fiber| fiber.result.get());
     end_thread(engine, result)
 }
 
 /// The program's `main`, after which the process ends.
 extern "C" fn run_main(_: *mut c_void) -> *mut c_void {
-    let Some(engine) = super::fiber::running() else { control::broken("main runs without an engine") };
+    let Some(engine) = running() else { control::broken("main runs without an engine") };
     let main = engine.main.get();
     let status = (main.function)(main.count, main.arguments, main.environment);
+    if running().is_none() {
+        child::end(status);
+    }
     end_process(engine, status)
 }

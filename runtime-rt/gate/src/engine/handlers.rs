@@ -11,6 +11,7 @@ use model::pair::Rw;
 
 use super::fiber::{Engine, Fiber};
 use super::{control, handed, lifetime};
+use crate::sys::call::{system_call, word};
 
 /// What the kernel is told of a handler, in its form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +71,17 @@ pub(crate) fn set_action(signal: c_int, action: Action) {
     if let Some(place) = place(signal) {
         for (word, value) in place.iter().zip([action.handler, action.flags, action.restorer, action.mask]) {
             word.store(value, Relaxed);
+        }
+    }
+}
+
+/// In a child that the program forked: tells the kernel.
+pub(crate) fn give_back() {
+    for signal in (1..).take(SIGNALS) {
+        if let Some(action) = action(signal).filter(|&action| action != Action::default()) {
+            let arguments = [word(signal), (&raw const action).expose_provenance(), 0, 8, 0, 0];
+            // SAFETY: an action as the program gave it, in the kernel's form.
+            let _ = unsafe { system_call(libc::SYS_rt_sigaction, arguments) };
         }
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod answers;
 pub(crate) mod arena;
 pub(crate) mod assembly;
 pub(crate) mod calls;
+pub(crate) mod child;
 pub(crate) mod circle;
 pub(crate) mod clock;
 pub(crate) mod clocks;

@@ -48,6 +48,15 @@ pub(crate) fn install(stack: usize) {
     signal::install(libc::SIGSYS, on_system_call);
 }
 
+/// In a child that the program forked: takes the handlers away, but for those that the program put in their place.
+pub(crate) fn give_back() {
+    for (deadly, _) in DEADLY {
+        signal::uninstall(deadly, on_signal);
+    }
+    signal::uninstall(HUNG, on_hang);
+    signal::uninstall(libc::SIGSYS, on_system_call);
+}
+
 /// Others that end the process unless it handles them.
 const OTHERS: [(i32, &str); 10] = [
     (libc::SIGHUP, "SIGHUP"),

@@ -7,11 +7,12 @@ use explorer::target::page::Note;
 use model::report::FailureKind;
 
 use super::{at_exit, export};
+use crate::engine::child;
 use crate::engine::clock;
 use crate::engine::control;
 use crate::engine::endings::{end_process, end_process_at_once, fail};
 use crate::engine::failure::Failed;
-use crate::engine::fiber::{Engine, running, uninstall};
+use crate::engine::fiber::{Engine, running};
 use crate::engine::interrupts;
 use crate::sys::real::{Real, real};
 use crate::sys::stream;
@@ -64,14 +65,17 @@ pub(super) fn send_to_self(signal: c_int) -> c_int {
     }
 }
 
-/// What another process does is not explored.
-fn note_fork() {
-    if let Some(engine) = running() {
+/// What another process does is not explored. Whether this one is.
+fn note_fork() -> bool {
+    let running = running();
+    if let Some(engine) = running {
         control::note(Note::Forks);
+        child::prepare(engine);
         let ran = engine.suspend();
         clock::give_back();
         engine.go_on(ran);
     }
+    running.is_some()
 }
 
 export! {
@@ -124,22 +128,22 @@ export! {
     }
 
     fn fork() -> libc::pid_t {
-        note_fork();
-        let child = real!(FORK, fn() -> libc::pid_t,);
-        if child == 0 {
-            uninstall();
+        let explored = note_fork();
+        let made = real!(FORK, fn() -> libc::pid_t,);
+        if made == 0 && explored {
+            child::settle();
         }
-        child
+        made
     }
 
     fn vfork() -> libc::pid_t {
-        note_fork();
+        let explored = note_fork();
         // A child that shares our memory would share the engine: a copy does the same for programs that keep to the rules.
-        let child = real!(VFORK, fn() -> libc::pid_t,);
-        if child == 0 {
-            uninstall();
+        let made = real!(VFORK, fn() -> libc::pid_t,);
+        if made == 0 && explored {
+            child::settle();
         }
-        child
+        made
     }
 
     fn system(command: *const c_char) -> c_int {

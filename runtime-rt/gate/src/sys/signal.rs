@@ -66,3 +66,17 @@ pub(crate) fn install(signal: i32, handler: Handler) {
     // SAFETY: the kernel reads the action; the handler is one that never returns into something it has broken.
     let _ = unsafe { system_call(libc::SYS_rt_sigaction, arguments) };
 }
+
+/// The default again, if it is this handler that is installed.
+pub(crate) fn uninstall(signal: i32, handler: Handler) {
+    let mut action = Action { handler: 0, flags: 0, restorer: 0, mask: 0 };
+    let place = (&raw mut action).expose_provenance();
+    // SAFETY: the kernel writes the action.
+    let told = unsafe { system_call(libc::SYS_rt_sigaction, [word(signal), 0, place, 8, 0, 0]) };
+    if told.is_ok() && action.handler == handler as usize {
+        let default = Action { handler: libc::SIG_DFL, flags: 0, restorer: 0, mask: 0 };
+        let arguments = [word(signal), (&raw const default).expose_provenance(), 0, 8, 0, 0];
+        // SAFETY: the kernel reads the action.
+        let _ = unsafe { system_call(libc::SYS_rt_sigaction, arguments) };
+    }
+}

@@ -17,9 +17,15 @@
 // case tree: 0 | 1
 // covers tree: what is seen
 // note tree: `tsearch`
-// case buffer: empty
+// case buffer: empty | filled
 // covers buffer: what is seen
-// note buffer: `setvbuf`
+// note buffer: copies
+// case memory: 0 | 1
+// covers memory: what is seen
+// note memory: copies
+// case text: 0 | 4
+// case same: 55
+#define _GNU_SOURCE
 #include <locale.h>
 #include <pthread.h>
 #include <search.h>
@@ -29,11 +35,19 @@
 #include <time.h>
 #include <unistd.h>
 static int seen[2], ends[2];
-static char got[3], buffer[64], key[] = "key";
+static char got[3], buffer[256], key[] = "key", *content;
+static size_t size;
 static void *tree;
 static FILE *file;
 
 static int compare(const void *a, const void *b) { return strcmp(a, b); }
+static int until(char wanted) {
+  FILE *own = fmemopen("aaaaab", 6, "r");
+  int before = 0;
+  while (fgetc(own) != wanted) before++;
+  fclose(own);
+  return before;
+}
 static void *act(void *what) {
   time_t second = 366 * 86400;
   if (!strcmp(what, "environment")) setenv("NOBODY_SETS_IT", "1", 1);
@@ -46,6 +60,8 @@ static void *act(void *what) {
   if (!strcmp(what, "printing")) putchar('a');
   if (!strcmp(what, "tree")) tsearch(key, &tree, compare);
   if (!strcmp(what, "buffer")) fputs("text", file);
+  if (!strcmp(what, "memory") || !strcmp(what, "text")) fputs("text", file), fflush(file);
+  if (!strcmp(what, "same")) seen[0] = until('b');
   return NULL;
 }
 
@@ -63,6 +79,8 @@ int main(int count, char **words) {
   if (!strcmp(what, "input") && (pipe(ends) || write(ends[1], "ab", 2) != 2 || dup2(ends[0], 0) != 0)) abort();
   if (!strcmp(what, "output") && (pipe(ends) || dup2(ends[1], 1) != 1)) abort();
   if (!strcmp(what, "buffer")) setvbuf(file = tmpfile(), buffer, _IOFBF, sizeof buffer);
+  if (!strcmp(what, "memory")) file = fmemopen(buffer, sizeof buffer, "w");
+  if (!strcmp(what, "text")) file = open_memstream(&content, &size);
   pthread_create(&t, NULL, act, what);
   if (!strcmp(what, "environment")) found = getenv("NOBODY_SETS_IT") != NULL;
   if (!strcmp(what, "readers")) seen[1] = getenv("NOBODY_SETS_IT") == NULL;
@@ -72,7 +90,9 @@ int main(int count, char **words) {
   if (!strcmp(what, "output")) putchar('b');
   if (!strcmp(what, "printing")) putchar('a');
   if (!strcmp(what, "tree")) found = tfind(key, &tree, compare) != NULL;
-  if (!strcmp(what, "buffer")) found = buffer[0] != 0;
+  if (!strcmp(what, "buffer") || !strcmp(what, "memory")) found = buffer[0] != 0;
+  if (!strcmp(what, "text")) found = (int)size;
+  if (!strcmp(what, "same")) seen[1] = until('b');
   pthread_join(t, NULL);
   if (!strcmp(what, "output")) {
     fflush(stdout);
@@ -85,7 +105,8 @@ int main(int count, char **words) {
   if (year) fprintf(out, "%d", year->tm_year);
   if (!strcmp(what, "locale") || !strcmp(what, "alone")) fputs("done", out);
   if (!strcmp(what, "input") || !strcmp(what, "output")) fputs(got, out);
-  if (!strcmp(what, "tree")) fprintf(out, "%d", found);
+  if (!strcmp(what, "tree") || !strcmp(what, "memory") || !strcmp(what, "text")) fprintf(out, "%d", found);
+  if (!strcmp(what, "same")) fprintf(out, "%d%d", seen[0], seen[1]);
   if (!strcmp(what, "buffer")) fputs(found ? "filled" : "empty", out);
   fflush(out);
 }

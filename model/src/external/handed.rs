@@ -52,10 +52,12 @@ pub enum Object {
     Behind = 14,
     /// An object that holds the address of what it works on, and that.
     Holder = 15,
+    /// Memory that a stream is given, and comes back to whenever it is used.
+    Given = 16,
 }
 
 impl Object {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::Memory,
         Self::Guarded,
         Self::Stream,
@@ -72,6 +74,7 @@ impl Object {
         Self::TextBehind,
         Self::Behind,
         Self::Holder,
+        Self::Given,
     ];
 }
 
@@ -112,7 +115,7 @@ impl Handing {
     pub fn to_abi(self) -> u64 {
         u64::from(self.bytes)
             | (self.rw as u64) << 32
-            | (self.object as u64) << 36
+            | (self.object as u64) << 34
             | (self.callee as u64) << 40
             | u64::from(self.argument) << 44
             | u64::from(self.certain) << 52
@@ -123,8 +126,8 @@ impl Handing {
     pub fn from_abi(word: u64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "its lower half")]
         let bytes = word as u32;
-        let rw = [Rw::Read, Rw::Write].into_iter().find(|rw| *rw as u64 == word >> 32 & 15).unwrap_or(Rw::Update);
-        let object = Object::ALL.into_iter().find(|object| *object as u64 == word >> 36 & 15).unwrap_or(Object::Memory);
+        let rw = [Rw::Read, Rw::Write].into_iter().find(|rw| *rw as u64 == word >> 32 & 3).unwrap_or(Rw::Update);
+        let object = Object::ALL.into_iter().find(|object| *object as u64 == word >> 34 & 63).unwrap_or(Object::Memory);
         let callee =
             [Callee::Unknown, Callee::Pointer].into_iter().find(|callee| *callee as u64 == word >> 40 & 15).unwrap_or(Callee::Known);
         let [.., argument] = (word >> 44 & 0xff).to_be_bytes();
@@ -168,6 +171,17 @@ fn is_standard_cpp(name: &str) -> bool {
 #[must_use]
 pub fn stream(name: &str) -> Option<u8> {
     row(STREAMS, name, |(known, _)| known).map(|(_, argument)| *argument)
+}
+
+/// Whether a function of the C library gives a stream this argument, to come back to it: a buffer, or where to say where its text is.
+#[must_use]
+pub fn is_given(name: &str, argument: u8) -> bool {
+    match name {
+        "fmemopen" => argument == 0,
+        "open_memstream" | "open_wmemstream" => argument <= 1,
+        "setbuf" | "setbuffer" | "setvbuf" => argument == 1,
+        _ => false,
+    }
 }
 
 /// Which argument of a function of the C library is a list of memory, what kind of one, and what is done to what it names. How many an array of
@@ -244,8 +258,7 @@ pub fn raw_call_touches(number: i64) -> bool {
 
 /// Functions of the C library that find more memory of the program's than they are handed, or come back to it later, without the two underscores
 /// that may stand before their names. Sorted.
-static REACHES: &[&str] =
-    &["fmemopen", "hsearch_r", "open_memstream", "setbuf", "setbuffer", "setvbuf", "tdelete", "tfind", "tsearch", "twalk", "twalk_r"];
+static REACHES: &[&str] = &["hsearch_r", "tdelete", "tfind", "tsearch", "twalk", "twalk_r"];
 
 /// Which argument is the stream or directory. Sorted.
 #[rustfmt::skip]

@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 
 use model::external::format::is_plain;
 use model::external::formatted::{Format, format, scanned};
-use model::external::handed::{Callee, Handed, Handing, Object, behind, handed, list, only_reads, raw_call_touches, standard, stream};
+use model::external::handed::{
+    Callee, Handed, Handing, Object, behind, handed, is_given, list, only_reads, raw_call_touches, standard, stream,
+};
 use model::external::kept::kept;
 use model::pair::Rw;
 
@@ -144,7 +146,11 @@ impl<'n, 'm> Known<'n, 'm> {
             });
         }
         let said = self.said.as_ref().and_then(|said| said.get(index.checked_sub(self.results)?).copied());
-        let object = if self.stream == Some(argument) { Object::Guarded } else { said.map_or(Some(Object::Memory), |said| said.object)? };
+        let object = match said {
+            _ if self.stream == Some(argument) => Object::Guarded,
+            _ if is_given(self.name, argument) => Object::Given,
+            said => said.map_or(Some(Object::Memory), |said| said.object)?,
+        };
         let reads = self.call.only_reads(argument.into()) || only_reads(self.name, index) || said.is_some_and(|said| said.only_reads);
         let rw = if reads { Rw::Read } else { Rw::Update };
         let (bytes, is_whole) = bytes(address, self.call.dereferenceable(argument.into()), module);

@@ -28,7 +28,7 @@ const SOME: u32 = 64;
 /// More is not looked through.
 pub(super) const MOST: u32 = 1 << 16;
 /// A stream of C with all that its macros look at (`putc_unlocked`).
-const GUARDED: u32 = 216;
+pub(super) const GUARDED: u32 = 216;
 /// What functions keep is no memory that anybody could name: behind this.
 const KEPT: u64 = 1 << 63;
 /// `std::basic_ios`, with all that a stream is formatted by.
@@ -108,7 +108,17 @@ fn each_access_by(engine: &Engine, address: u64, handing: Handing, callee: u64, 
     let object = || Touch::of(address, if handing.bytes > 0 { handing.bytes } else { rest(address) }, rw);
     match handing.object {
         Object::Memory => access(object()),
-        Object::Guarded => access(Touch { guarded: true, ..Touch::of(address, GUARDED, rw) }),
+        Object::Given => {
+            let object = object();
+            engine.streams.give(object.range);
+            access(object);
+        }
+        Object::Guarded => {
+            access(Touch { guarded: true, ..Touch::of(address, GUARDED, rw) });
+            for (range, rw) in engine.streams.given_to(address) {
+                access(Touch { range, rw, guarded: true });
+            }
+        }
         Object::Stream => {
             let rw = if standard == Some(Standard::Output) { Rw::Read } else { rw };
             access(state_of(address).map_or_else(|| Touch::of(address, SOME, rw), |state| Touch::of(state, STREAM_STATE, rw)));

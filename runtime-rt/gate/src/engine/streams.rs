@@ -1,4 +1,6 @@
-//! Streams of C and C++: which of them all threads may use at the same time, and where their state is.
+//! Streams of C and C++: which of them all threads may use at the same time, where their state is, and which memory of the program's they were given.
+//!
+//! Such memory, a buffer or where a stream says where its text is, is found again by its address: the stream has it, or what the stream has the address of.
 //!
 //! What goes to standard output is read by no thread, so of its streams only how they are formatted counts, unless the program has them
 //! lead elsewhere: a descriptor of its own, or another buffer.
@@ -9,13 +11,17 @@ use core::cell::{Cell, RefCell};
 use core::ffi::CStr;
 use core::ops::Range;
 
+use model::event;
 use model::external::handed::Object;
+use model::pair::Rw;
 
 use super::fiber::Engine;
-use super::handed::read;
-use super::output;
+use super::handed::{GUARDED, read};
+use super::{heap, output};
 use crate::sys::text;
 
+/// Bytes of an address.
+const POINTER: u32 = 8;
 /// A stream of C++.
 const OF_CPP: u64 = 272;
 /// Where the state of a stream of C++ names its buffer: in the library of GNU, and in that of LLVM.
@@ -40,6 +46,8 @@ pub(crate) struct Streams {
     touched: Cell<bool>,
     /// Whether one leads elsewhere than to where the program prints.
     elsewhere: Cell<bool>,
+    /// Memory that streams were given.
+    given: RefCell<Vec<event::Range>>,
 }
 
 struct Known {
@@ -52,7 +60,7 @@ struct Known {
 impl Streams {
     /// Whether nobody is at work on it.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.known.try_borrow_mut().is_ok()
+        self.known.try_borrow_mut().is_ok() && self.given.try_borrow_mut().is_ok()
     }
 
     /// Before the program begins, in each process: names that nobody has make the C library allocate, which the program is not to see.
@@ -73,6 +81,25 @@ impl Streams {
     pub(crate) fn begin(&self) {
         self.touched.set(false);
         self.elsewhere.set(false);
+        self.given.borrow_mut().clear();
+    }
+
+    /// A stream is given memory.
+    pub(super) fn give(&self, range: event::Range) {
+        self.given.borrow_mut().push(range);
+    }
+
+    /// The memory that a stream of C was given, and its text where it says where that is; and what the stream may do to it.
+    pub(super) fn given_to(&self, stream: u64) -> Vec<(event::Range, Rw)> {
+        let mut found = Vec::new();
+        for range in self.given.borrow().iter() {
+            let Some(held) = held(stream, range.address) else { continue };
+            // Of a buffer of the stream's own, all is filled anew to be read.
+            let rw = if held == Held::Behind && is_read_only(stream) { Rw::Read } else { Rw::Update };
+            let text = if range.length == POINTER { read(range.address).and_then(heap::rest_of_block) } else { None };
+            found.extend([Some(*range), text].into_iter().flatten().map(|range| (range, rw)));
+        }
+        found
     }
 
     /// The program closes or replaces this descriptor.
@@ -81,6 +108,34 @@ impl Streams {
             self.touched.set(true);
         }
     }
+}
+
+/// How a stream has an address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Held {
+    /// It has it itself.
+    Directly,
+    /// What it has the address of has it.
+    Behind,
+}
+
+/// Whether a stream has an address, and how.
+fn held(stream: u64, address: u64) -> Option<Held> {
+    let is_behind = |word: u64| heap::owns(word) && words(word).any(|word| word == address);
+    words(stream).find_map(|word| if word == address { Some(Held::Directly) } else { is_behind(word).then_some(Held::Behind) })
+}
+
+/// The words of an object of the C library's.
+fn words(object: u64) -> impl Iterator<Item = u64> {
+    const MOST: u32 = 1024;
+    let bytes = heap::rest_of_block(object).map_or(GUARDED, |block| block.length.min(MOST));
+    (0..u64::from(bytes / POINTER)).map_while(move |at| read(object + at * u64::from(POINTER)))
+}
+
+/// Whether a stream of C cannot be written to (`_IO_NO_WRITES` in its first word).
+fn is_read_only(stream: u64) -> bool {
+    const NO_WRITES: u64 = 8;
+    read(stream).is_some_and(|flags| flags & NO_WRITES != 0)
 }
 
 /// Which standard stream it lies in, if it does and leads to where the process's does.

@@ -192,6 +192,9 @@ int main(void) {
     let said = sandbox.atomfix(&["check", "./app", "--strategy", "random", "--max-schedules", "3"]);
     assert!(said.out.contains("note: no schedule came to its end: the program never ends, or has too much to do"), "{}", said.out);
     assert!(!said.out.contains("cut at"), "{}", said.out);
+    let [schedule] = &sandbox.schedules()[..] else { panic!("one failure") };
+    let again = sandbox.atomfix(&["replay", schedule]);
+    assert!(again.out.ends_with("the same failure as recorded\n"), "{}{}", again.out, again.err);
 }
 
 #[test]

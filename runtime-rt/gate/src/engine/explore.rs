@@ -166,7 +166,8 @@ fn explore_once(
             return false;
         }
         let outcome = outcome(&ended);
-        if outcome == Outcome::Cut && limit.is_to_be_measured() && measure(engine, driver, limit) {
+        if outcome == Outcome::Cut && limit.is_to_be_measured() && strategy.counts().executions() < limit::SOON {
+            measure(engine, driver, limit);
             return false;
         }
         if let Ended::Failed(failed) | Ended::Cut(failed) = &ended {
@@ -234,34 +235,25 @@ fn send(engine: &Engine, driver: &mut InUse, scouts: &mut Scouts, count: u64, li
     grown
 }
 
-/// Measures how long executions are, as one was cut; whether everything must begin anew, as they are longer, or showed what else calls for it.
-fn measure(engine: &Engine, driver: &mut InUse, limit: &mut Limit) -> bool {
-    let before = limit.steps();
+/// Measures how long executions are, as one was cut. What that one was, and what these are, is not kept: everything is to begin anew.
+fn measure(engine: &Engine, driver: &mut InUse, limit: &mut Limit) {
     for seed in 1..=limit::TRIES {
         let mut strategy = Box::new(RandomWalk::new(seed));
         if control::get(Word::Stop) != 0 || !strategy.begin() {
-            break;
+            return;
         }
         engine.printed.clear();
         let ended = driver::execute(engine, *driver, &mut *strategy, limit::LONGEST);
         if must_begin_anew(engine, driver, &ended) {
-            return true;
+            return;
         }
         match ended {
-            Ended::Passed => limit.saw(engine.recorder.borrow().steps.len() as u64),
-            Ended::Cut(_) => limit.give_up(),
+            Ended::Passed => return limit.saw(engine.recorder.borrow().steps.len() as u64),
+            Ended::Cut(_) => break,
             _ => {}
         }
-        if !limit.is_to_be_measured() {
-            break;
-        }
     }
-    if limit.is_to_be_measured() {
-        limit.give_up();
-    }
-    // The search is to repeat nothing of these.
-    engine.recorder.borrow_mut().keep(0);
-    limit.steps() > before
+    limit.give_up();
 }
 
 fn outcome(ended: &Ended) -> Outcome {

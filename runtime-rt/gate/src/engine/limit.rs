@@ -2,13 +2,15 @@
 //!
 //! Who names no number has 20,000. An execution that is cut there may never end, or be of a program that has more to do; so it is measured how long
 //! executions are. One whose steps are anybody's, at random, goes on to its end: nobody tries for ever in it while others could help. Where it takes
-//! more than a quarter of 20,000 steps, executions are cut after four times as many, and exploration begins anew. Nothing else comes of measuring:
+//! more than a quarter of 20,000 steps, executions are cut after four times as many. Exploration begins anew then, and nothing else comes of measuring:
 //! it follows from the program and from what memory is found shared, so all parts of an exploration come to the same.
 //!
 //! Not handled: programs of which a random execution has more than 400,000 steps. They need a number from their user.
 
 use explorer::target::setup::MostSteps;
 
+/// It is measured when one of so many first executions is cut: what comes later is rare, and all of it would be done again.
+pub(super) const SOON: u64 = 100;
 /// Where nothing longer was seen.
 const LEAST: u64 = 20_000;
 /// So many times what was seen is enough: other schedules take longer.

@@ -121,35 +121,41 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     builds.push((&subject, subject.named()));
     let company = if builds.len() > 1 { Company::Another } else { Company::Alone };
-    let mut results = Vec::new();
-    let mut stored = Ok(());
+    let mut report = Report::new(Vec::new());
+    let mut stored: anyhow::Result<()> = Ok(());
     for (subject, build) in builds {
         if interruption::requested() {
             break;
         }
         let sources = Sources::of(&subject.capture);
-        let concluded = match &arguments.merge[..] {
+        let (concluded, explored) = match &arguments.merge[..] {
             [] => explore(arguments, subject, build, &sources, company)?,
             files => join(arguments, subject, build, &sources, files)?,
         };
-        results.push(concluded.result);
-        stored = stored.and(concluded.stored);
+        report.results.push(concluded.result);
+        // Before anything is printed: whoever reads that may go away, and with it this process.
+        stored = stored.and(concluded.stored.map_err(Into::into)).and(write(arguments, &report));
+        show(arguments, &report.results[report.results.len() - 1], &explored, &sources);
     }
+    let results = &report.results;
     if let [before, after] = &results[..] {
         print!("\n{}", compare::table(before, after));
     }
-    let exit = exit(arguments, &results);
+    let exit = exit(arguments, results);
     if interruption::requested() {
         let schedules = results.iter().map(|result| result.schedules).sum();
         eprintln!("atomfix: {}", interruption::told(arguments.checkpoint.as_deref(), schedules));
     }
-    if let Some(path) = &arguments.json {
-        let text = serde_json::to_vec_pretty(&Report::new(results))?;
-        wire::write_atomically(path, &text)
-            .map_err(|error| Failure::usage(format!("{}: cannot write: {error}", path.display()), input::help_to_write(&error)))?;
-    }
     stored?;
     Ok(exit.into())
+}
+
+/// Writes what was found so far as JSON, if that is asked for.
+fn write(arguments: &Arguments, report: &Report) -> anyhow::Result<()> {
+    let Some(path) = &arguments.json else { return Ok(()) };
+    let text = serde_json::to_vec_pretty(report)?;
+    wire::write_atomically(path, &text)
+        .map_err(|error| Failure::usage(format!("{}: cannot write: {error}", path.display()), input::help_to_write(&error)).into())
 }
 
 /// Whether a build is explored to be compared with another.
@@ -159,7 +165,13 @@ enum Company {
     Another,
 }
 
-fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sources<'_>, company: Company) -> anyhow::Result<Concluded> {
+fn explore(
+    arguments: &Arguments,
+    subject: &Subject,
+    build: Build,
+    sources: &Sources<'_>,
+    company: Company,
+) -> anyhow::Result<(Concluded, Explored)> {
     let gated = subject.gated(build)?;
     let strategy = Config {
         name: arguments.strategy,
@@ -197,8 +209,7 @@ fn explore(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sou
     if let Some(Shard { index, of }) = arguments.shard.filter(|shard| shard.of > 1) {
         concluded.result.notes.push(format!("shard {index} of {of}: `atomfix check PROGRAM --merge FILE...` says what all of them cover"));
     }
-    show(arguments, &concluded.result, &explored, sources);
-    Ok(concluded)
+    Ok((concluded, explored))
 }
 
 /// How the exploration is divided, if it is.
@@ -215,7 +226,13 @@ fn in_parts(arguments: &Arguments, subject: &Subject, build: Build) -> Option<Pa
 }
 
 /// What shards of an exploration say together.
-fn join(arguments: &Arguments, subject: &Subject, build: Build, sources: &Sources<'_>, files: &[PathBuf]) -> anyhow::Result<Concluded> {
+fn join(
+    arguments: &Arguments,
+    subject: &Subject,
+    build: Build,
+    sources: &Sources<'_>,
+    files: &[PathBuf],
+) -> anyhow::Result<(Concluded, Explored)> {
     let gated = subject.gated(build)?;
     let campaign = parts::merge(files, &gated)?;
     let explores = campaign.subject().clone();
@@ -235,8 +252,7 @@ fn join(arguments: &Arguments, subject: &Subject, build: Build, sources: &Source
     let explored = parts::finish(&task, campaign, &parts)?.explored;
     let mut concluded = exploration::conclude(&task, &explored, sources)?;
     concluded.result.notes.extend(anew.map(str::to_owned));
-    show(arguments, &concluded.result, &explored, sources);
-    Ok(concluded)
+    Ok((concluded, explored))
 }
 
 /// What the plan of a hardened program keeps, of its original as well, for comparison.

@@ -564,6 +564,15 @@ fn a_schedule_that_cannot_be_stored_costs_nobody_the_result() {
 }
 
 #[test]
+fn a_report_is_written_though_nobody_reads_what_is_printed() {
+    let sandbox = Sandbox::new();
+    sandbox.compile("app.c", RACE, &[]);
+    let line = format!("{} check ./app --json out.json | :", env!("CARGO_BIN_EXE_atomfix"));
+    sandbox.run("sh", &["-c", &line]);
+    assert!(fs::read_to_string(sandbox.path("out.json")).expect("a report").contains("\"assert\""));
+}
+
+#[test]
 fn a_read_only_folder_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.compile("app.c", RACE, &[]);

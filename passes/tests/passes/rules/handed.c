@@ -26,7 +26,7 @@ void arguments(const char *format, va_list list) { vsnprintf(path, 4, format, li
 void warned(char *what) { warnx("%s", what); }
 int random_number(void) { return rand(); }
 int input(void) { return getchar(); }
-// Bits 0 to 31 are the bytes from there on, 32 to 35 what is done (0 reads, 2 updates), 36 to 39 what the object is, 40 to 43 by whom, 44 to 51 which
+// Bits 0 to 31 are the bytes from there on, 32 and 33 what is done (0 reads, 2 updates), 34 to 39 what the object is, 40 to 43 by whom, 44 to 51 which
 // argument it is, and bit 52 that all of this is known.
 // GATE-LABEL:   define {{.*}} @status(
 // GATE:         call void @__atomfix_gate_handed(ptr @path, i64 4503599627370512, ptr null, i64 [[SITE:-?[0-9]+]])
@@ -40,11 +40,11 @@ int input(void) { return getchar(); }
 // GATE-NEXT:    call void %[[F]](ptr {{.*}}%[[P]])
 // GATE-LABEL:   define {{.*}} @print(
 // GATE:         call ptr @__atomfix_gate_read(
-// GATE-NEXT:    call void @__atomfix_gate_handed(ptr %{{.*}}, i64 17669495455744, ptr null, i64 {{.*}})
+// GATE-NEXT:    call void @__atomfix_gate_handed(ptr %{{.*}}, i64 17617955848192, ptr null, i64 {{.*}})
 // GATE-NEXT:    call i32 @fputs(
 // GATE-LABEL:   define {{.*}} @named(
 // GATE-DAG:     call void @__atomfix_gate_handed(ptr @path, i64 4503599627370512, ptr null, i64 {{.*}})
-// GATE-DAG:     call void @__atomfix_gate_handed(ptr null, i64 1511828488192, ptr @__atomfix_name_of_getenv, i64 {{.*}})
+// GATE-DAG:     call void @__atomfix_gate_handed(ptr null, i64 1202590842880, ptr @__atomfix_name_of_getenv, i64 {{.*}})
 // GATE:         call ptr @getenv(
 // GATE-LABEL:   define {{.*}} @locks(
 // GATE-NOT:     gate_handed(ptr @lock
@@ -55,18 +55,18 @@ int input(void) { return getchar(); }
 // GATE-NOT:     gate_handed
 // GATE:         call void @foreign(
 // GATE-LABEL:   define {{.*}} @formatted(
-// GATE:         call void @__atomfix_gate_handed(ptr %1, i64 4521672849752064, ptr %0, i64 {{.*}})
+// GATE:         call void @__atomfix_gate_handed(ptr %1, i64 4521312072499200, ptr %0, i64 {{.*}})
 // GATE:         call i32 (ptr, i64, ptr, ...) @snprintf({{.*}}@path
 // GATE-LABEL:   define {{.*}} @arguments(
-// GATE:         call void @__atomfix_gate_handed(ptr %1, i64 4504149383184384, ptr %0, i64 {{.*}})
+// GATE:         call void @__atomfix_gate_handed(ptr %1, i64 4503737066323968, ptr %0, i64 {{.*}})
 // GATE:         call i32 @vsnprintf(
 // GATE-LABEL:   define {{.*}} @warned(
-// GATE:         call void @__atomfix_gate_handed(ptr %0, i64 4504080663707648, ptr @.str{{.*}}, i64 {{.*}})
+// GATE:         call void @__atomfix_gate_handed(ptr %0, i64 4503719886454784, ptr @.str{{.*}}, i64 {{.*}})
 // GATE:         call void {{.*}}@warnx(
 // GATE-LABEL:   define {{.*}} @random_number(
-// GATE:         call void @__atomfix_gate_handed(ptr null, i64 19112604467200, ptr @__atomfix_name_of_rand, i64 {{.*}})
+// GATE:         call void @__atomfix_gate_handed(ptr null, i64 18803366821888, ptr @__atomfix_name_of_rand, i64 {{.*}})
 // GATE-NEXT:    call i32 @rand(
 // GATE-LABEL:   define {{.*}} @input(
-// GATE:         call void @__atomfix_gate_handed(ptr null, i64 8990234133921792, ptr null, i64 {{.*}})
+// GATE:         call void @__atomfix_gate_handed(ptr null, i64 8989770277453824, ptr null, i64 {{.*}})
 // GATE-NEXT:    call i32 @getchar(
 // RECORD-NOT:   gate_handed

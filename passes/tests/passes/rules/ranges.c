@@ -57,7 +57,7 @@ int local(int i) { struct big copy = from; return copy.bytes[i]; }
 // GATE-NEXT:    {{.*}}call i32 (ptr, i64, ptr, ...) @snprintf({{.*}}@text, {{.*}}32, 
 // GATE-LABEL:   define {{.*}} @say(
 // GATE:         [[S:%.*]] = call ptr @__atomfix_gate_read(ptr %{{.*}}, i64 %{{.*}}, i32 0,
-// GATE-NEXT:    call void @__atomfix_gate_handed(ptr null, i64 8990302853398528, ptr null, i64 {{.*}})
+// GATE-NEXT:    call void @__atomfix_gate_handed(ptr null, i64 8989787457323008, ptr null, i64 {{.*}})
 // GATE-NEXT:    {{.*}}call i32 (ptr, ...) @printf({{.*}}[[S]])
 
 // EXTRACT:      function copy

@@ -1,4 +1,6 @@
-//! The state of a program as data: which events are pending, which are enabled, and what performing one does.
+//! The state of a program as data: which events are pending, which are enabled, and how a run ended.
+//!
+//! What performing one does: `perform`.
 //!
 //! The rules are those that an engine for real programs must follow; `Event`'s docs state them. Not modelled: unlocking
 //! what one does not hold (a program's mistake: it frees the mutex).
@@ -11,39 +13,39 @@ use model::ids::{ObjectId, SiteKey, ThreadId};
 use model::pair::{Mode, Rw};
 
 use super::pipes::{End, Pipes};
-use super::program::{Op, Program, REGISTERS, Value};
+use super::program::{Op, Program, REGISTERS};
 use crate::threads::ThreadSet;
 
 /// A program in the middle of its run.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Machine {
-    threads: Vec<Thread>,
-    variables: Vec<i64>,
-    mutexes: Vec<Mutex>,
+    pub(super) threads: Vec<Thread>,
+    pub(super) variables: Vec<i64>,
+    pub(super) mutexes: Vec<Mutex>,
     /// Waiters of each condition, in order of arrival.
-    conditions: Vec<Vec<ThreadId>>,
+    pub(super) conditions: Vec<Vec<ThreadId>>,
     /// Holders of each injected lock.
-    locks: Vec<Vec<(ThreadId, Mode)>>,
-    semaphores: Vec<u32>,
-    pipes: Pipes,
+    pub(super) locks: Vec<Vec<(ThreadId, Mode)>>,
+    pub(super) semaphores: Vec<u32>,
+    pub(super) pipes: Pipes,
     /// The thread of each body, once it was created.
-    created: Vec<Option<ThreadId>>,
+    pub(super) created: Vec<Option<ThreadId>>,
     /// Who ends the process: it alone goes on, with what its body has after that.
-    exiting: Option<ThreadId>,
+    pub(super) exiting: Option<ThreadId>,
     /// Injected locks that the last step dropped or weakened, until somebody asks.
-    dropped: Vec<(usize, Option<Mode>)>,
+    pub(super) dropped: Vec<(usize, Option<Mode>)>,
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Thread {
-    body: usize,
-    at: usize,
-    phase: Phase,
-    registers: [i64; REGISTERS],
+pub(super) struct Thread {
+    pub(super) body: usize,
+    pub(super) at: usize,
+    pub(super) phase: Phase,
+    pub(super) registers: [i64; REGISTERS],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Phase {
+pub(super) enum Phase {
     Fresh,
     Running,
     Waiting,
@@ -54,9 +56,9 @@ enum Phase {
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-struct Mutex {
-    owner: Option<ThreadId>,
-    readers: Vec<ThreadId>,
+pub(super) struct Mutex {
+    pub(super) owner: Option<ThreadId>,
+    pub(super) readers: Vec<ThreadId>,
 }
 
 /// How a run ended. Two runs are the same outcome when these are equal.
@@ -94,7 +96,7 @@ impl Machine {
         machine
     }
 
-    fn spawn(&mut self, body: usize) -> ThreadId {
+    pub(super) fn spawn(&mut self, body: usize) -> ThreadId {
         let id = ThreadId::new(self.threads.len());
         self.threads.push(Thread { body, at: 0, phase: Phase::Fresh, registers: [0; REGISTERS] });
         self.created[body] = Some(id);
@@ -107,7 +109,7 @@ impl Machine {
         self.threads.len()
     }
 
-    fn op(&self, program: &Program, thread: ThreadId) -> Option<Op> {
+    pub(super) fn op(&self, program: &Program, thread: ThreadId) -> Option<Op> {
         let thread = &self.threads[thread.index()];
         program.bodies[thread.body].get(thread.at).copied()
     }
@@ -211,7 +213,7 @@ impl Machine {
         op.map(ends).filter(|ends| !ends.iter().any(|&end| self.pipes.is_ready(end))).unwrap_or_default()
     }
 
-    fn is_free(&self, mutex: usize, except: Option<ThreadId>) -> bool {
+    pub(super) fn is_free(&self, mutex: usize, except: Option<ThreadId>) -> bool {
         let mutex = &self.mutexes[mutex];
         mutex.owner.is_none_or(|owner| Some(owner) == except) && mutex.readers.is_empty()
     }
@@ -231,125 +233,6 @@ impl Machine {
         }
     }
 
-    /// Performs a thread's pending event. `woken` is the place of whom a signal wakes. An outcome ends the run.
-    pub fn perform(&mut self, program: &Program, thread: ThreadId, woken: usize) -> Option<Outcome> {
-        let op = self.op(program, thread);
-        let index = thread.index();
-        let phase = self.threads[index].phase;
-        let (Phase::Running | Phase::Waiting | Phase::Woken | Phase::Expired, Some(op)) = (phase, op) else {
-            self.threads[index].phase = if phase == Phase::Fresh { Phase::Running } else { Phase::Ended };
-            if phase == Phase::Fresh {
-                self.settle(program, thread);
-            }
-            return None;
-        };
-        match op {
-            Op::Read { variable, register, .. } => self.threads[index].registers[register] = self.variables[variable],
-            Op::Write { variable, value, .. } => self.variables[variable] = self.value(thread, value),
-            Op::Add { variable, amount } => self.variables[variable] += amount,
-            Op::Fill { value } => self.variables.fill(value),
-            Op::CompareAndSwap { variable, expected, value, register } => {
-                let equal = self.variables[variable] == expected;
-                if equal {
-                    self.variables[variable] = value;
-                }
-                self.threads[index].registers[register] = i64::from(equal);
-            }
-            Op::Lock(mutex) => self.mutexes[mutex].owner = Some(thread),
-            Op::TryLock { mutex, register } => {
-                let free = self.is_free(mutex, None);
-                if free {
-                    self.mutexes[mutex].owner = Some(thread);
-                }
-                self.threads[index].registers[register] = i64::from(free);
-            }
-            Op::ReadLock(mutex) => {
-                self.mutexes[mutex].readers.push(thread);
-                self.mutexes[mutex].readers.sort_unstable();
-            }
-            Op::Unlock(mutex) => {
-                let mutex = &mut self.mutexes[mutex];
-                match mutex.readers.iter().position(|&reader| reader == thread) {
-                    Some(at) => drop(mutex.readers.remove(at)),
-                    None => mutex.owner = None,
-                }
-            }
-            Op::Wait { condition, mutex, timeout } => match phase {
-                Phase::Waiting => {
-                    self.conditions[condition].retain(|&waiter| waiter != thread);
-                    self.threads[index].phase = Phase::Expired;
-                    return None;
-                }
-                Phase::Woken | Phase::Expired => {
-                    if let (Phase::Expired, Some(register)) = (phase, timeout) {
-                        self.threads[index].registers[register] = 1;
-                    }
-                    self.mutexes[mutex].owner = Some(thread);
-                    self.threads[index].phase = Phase::Running;
-                }
-                _ => {
-                    if self.mutexes[mutex].owner == Some(thread) {
-                        self.mutexes[mutex].owner = None;
-                    }
-                    self.conditions[condition].push(thread);
-                    self.threads[index].phase = Phase::Waiting;
-                    return None;
-                }
-            },
-            Op::Signal(condition) => {
-                if !self.conditions[condition].is_empty() {
-                    let waiter = self.conditions[condition].remove(woken);
-                    self.threads[waiter.index()].phase = Phase::Woken;
-                }
-            }
-            Op::Broadcast(condition) => {
-                for waiter in core::mem::take(&mut self.conditions[condition]) {
-                    self.threads[waiter.index()].phase = Phase::Woken;
-                }
-            }
-            Op::Acquire(lock, mode) => {
-                let held = self.locks[lock].iter().find(|(holder, _)| *holder == thread).map(|&(_, held)| held);
-                self.locks[lock].retain(|(holder, _)| *holder != thread);
-                self.locks[lock].push((thread, held.map_or(mode, |held| held.max(mode))));
-                self.locks[lock].sort_unstable();
-            }
-            Op::Degrade(lock) => {
-                for hold in self.locks[lock].iter_mut().filter(|(holder, _)| *holder == thread) {
-                    hold.1 = Mode::R;
-                }
-            }
-            Op::Release(lock) => self.locks[lock].retain(|(holder, _)| *holder != thread),
-            Op::Post(semaphore) => self.semaphores[semaphore] += 1,
-            Op::Take(semaphore) => self.semaphores[semaphore] -= 1,
-            Op::Put { pipe, value } => self.pipes.put(pipe, self.value(thread, value)),
-            Op::Get { pipe, register } | Op::TryGet { pipe, register } => {
-                self.threads[index].registers[register] = self.pipes.get(pipe).unwrap_or(-1);
-            }
-            Op::Move { from, to, register } => self.threads[index].registers[register] = i64::from(self.pipes.shift(from, to)),
-            Op::Await { pipes: [first, second], register } => {
-                let [first, second] = [first, second].map(|pipe| i64::from(self.pipes.is_ready(End::Out(pipe))));
-                self.threads[index].registers[register] = first + 2 * second;
-            }
-            Op::Create(body) => drop(self.spawn(body)),
-            Op::Join(_) | Op::Yield => {}
-            Op::ExitProcess => self.exiting = Some(thread),
-            Op::Assert { .. } => return Some(Outcome::Failed(self.threads[index].body, self.threads[index].at)),
-            Op::SkipUnless { .. } | Op::Drop { .. } => {
-                unreachable!("local operations are part of the step before them")
-            }
-        }
-        self.threads[index].at += 1;
-        self.settle(program, thread);
-        None
-    }
-
-    fn value(&self, thread: ThreadId, value: Value) -> i64 {
-        match value {
-            Value::Constant(number) => number,
-            Value::Register(register, plus) => self.threads[thread.index()].registers[register] + plus,
-        }
-    }
-
     /// What is in the variable that the thread's pending event would write to.
     #[must_use]
     pub fn overwritten(&self, program: &Program, thread: ThreadId) -> Option<u64> {
@@ -364,30 +247,6 @@ impl Machine {
     /// The addresses of the injected locks that the last step dropped or weakened, and what is left of the holds.
     pub fn take_dropped(&mut self) -> Vec<(u64, Option<Mode>)> {
         core::mem::take(&mut self.dropped).into_iter().map(|(lock, left)| (Sort::Lock.range(lock).address, left)).collect()
-    }
-
-    /// Runs a thread's local operations, up to an assertion that fails.
-    fn settle(&mut self, program: &Program, thread: ThreadId) {
-        loop {
-            let op = self.op(program, thread);
-            if let Some(Op::Drop { lock, left }) = op {
-                let held = self.locks[lock].iter().position(|(holder, held)| *holder == thread && Some(*held) > left);
-                if let Some(at) = held {
-                    self.locks[lock].remove(at);
-                    self.locks[lock].extend(left.map(|left| (thread, left)));
-                    self.locks[lock].sort_unstable();
-                    self.dropped.push((lock, left));
-                }
-            }
-            let state = &mut self.threads[thread.index()];
-            match op {
-                Some(Op::Assert { register, value }) if state.registers[register] != value => return,
-                Some(Op::SkipUnless { count, register, value }) if state.registers[register] != value => state.at += count,
-                Some(Op::Assert { .. } | Op::SkipUnless { .. } | Op::Drop { .. }) => {}
-                _ => return,
-            }
-            state.at += 1;
-        }
     }
 
     /// The outcome of a run in which nobody is enabled.

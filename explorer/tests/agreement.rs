@@ -81,13 +81,18 @@ fn unbounded_searches_find_every_outcome_of_four_threads() {
 }
 
 #[test]
+fn unbounded_searches_find_every_outcome_of_waits() {
+    check_unbounded(Flavor::Waits, 5000);
+}
+
+#[test]
 fn unbounded_searches_find_every_outcome_of_pipes() {
     check_unbounded(Flavor::Pipes, 4000);
 }
 
 #[test]
 fn bounded_searches_find_exactly_the_outcomes_within_the_bound() {
-    for flavor in [Flavor::Accesses, Flavor::Locks, Flavor::Everything, Flavor::Pipes] {
+    for flavor in [Flavor::Accesses, Flavor::Locks, Flavor::Everything, Flavor::Waits, Flavor::Pipes] {
         for (seed, program, _, _) in programs(flavor, 3000) {
             for bound in 0..3 {
                 let bounds = [

@@ -24,13 +24,23 @@ pub enum Flavor {
     /// All that a program without injected locks can do, in two to four threads, the initial one among them. The first mutex is never
     /// locked shared, so that the second alone has to be a reader-writer lock.
     Primitives,
+    /// Accesses, barriers, futexes, time limits, `once`, conditions and semaphores, in two or three threads, the initial one among them or not.
+    Waits,
     /// Accesses, one mutex, and two pipes, the second with room for two things, in two to four threads beside the initial one.
     Pipes,
 }
 
 /// All flavors.
-pub const FLAVORS: [Flavor; 7] =
-    [Flavor::Accesses, Flavor::Locks, Flavor::Records, Flavor::Everything, Flavor::FourThreads, Flavor::Primitives, Flavor::Pipes];
+pub const FLAVORS: [Flavor; 8] = [
+    Flavor::Accesses,
+    Flavor::Locks,
+    Flavor::Records,
+    Flavor::Everything,
+    Flavor::FourThreads,
+    Flavor::Primitives,
+    Flavor::Waits,
+    Flavor::Pipes,
+];
 
 /// The random program of a seed: an initial thread that creates others, and joins them or not.
 #[must_use]
@@ -40,14 +50,14 @@ pub fn program(seed: u64, flavor: Flavor) -> Program {
         Flavor::Accesses | Flavor::Locks | Flavor::Records | Flavor::Everything => 2 + random.below(2) as usize,
         Flavor::FourThreads => 4,
         Flavor::Pipes => 2 + random.below(3) as usize,
-        Flavor::Primitives => 1 + random.below(3) as usize,
+        Flavor::Primitives | Flavor::Waits => 1 + random.below(3) as usize,
     };
     let length = match threads {
         1 | 2 => 3,
         3 => 2,
         _ => 1 + random.below(2) as usize,
     };
-    let sizes = Sizes { variables: 2, mutexes: 2, conditions: 1, locks: 2, semaphores: 1 };
+    let sizes = Sizes { variables: 2, mutexes: 2, conditions: 1, locks: 2, semaphores: 1, onces: 1 };
     let mut bodies = vec![(1..=threads).map(Op::Create).collect::<Vec<_>>()];
     if threads == 1 {
         let most = length + 1;
@@ -68,7 +78,7 @@ pub fn program(seed: u64, flavor: Flavor) -> Program {
         }
         bodies.push(body);
     }
-    Program { bodies, sizes, room: vec![1, 2] }
+    Program { bodies, sizes, room: vec![1, 2], meets: vec![2, 3] }
 }
 
 /// Whether the body has ended the process, where nothing can follow that.
@@ -80,7 +90,8 @@ fn is_over(flavor: Flavor, body: &[Op]) -> bool {
 fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
     const RECORDS: [u32; 8] = [0, 1, 2, 4, 6, 7, 19, 19];
     const FOUR_THREADS: [u32; 8] = [0, 1, 2, 3, 4, 5, 16, 17];
-    const PRIMITIVES: [u32; 17] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18];
+    const PRIMITIVES: [u32; 25] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 25, 25, 26, 26, 27, 27, 28, 29];
+    const WAITS: [u32; 24] = [0, 0, 2, 2, 4, 5, 6, 11, 12, 13, 16, 17, 18, 25, 25, 25, 26, 26, 27, 27, 28, 29, 29, 30];
     const PIPES: [u32; 16] = [0, 2, 3, 4, 6, 18, 20, 20, 20, 20, 21, 21, 21, 22, 23, 24];
     let pick = |random: &mut Random| random.below(2) as usize;
     let (variable, mutex, lock) = (pick(random), pick(random), pick(random));
@@ -90,7 +101,8 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
         Flavor::Records => RECORDS[random.below(8) as usize],
         Flavor::Everything => random.below(20),
         Flavor::FourThreads => FOUR_THREADS[random.below(8) as usize],
-        Flavor::Primitives => PRIMITIVES[random.below(17) as usize],
+        Flavor::Primitives => PRIMITIVES[random.below(25) as usize],
+        Flavor::Waits => WAITS[random.below(24) as usize],
         Flavor::Pipes => PIPES[random.below(16) as usize],
     };
     match kind {
@@ -120,7 +132,7 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
             body.extend([Op::ReadLock(mutex), access(random, variable), Op::Unlock(mutex)]);
         }
         11 => {
-            let timeout = (random.below(2) == 0).then_some(0);
+            let timeout = (random.below(2) == 0 && may_time_out(flavor, body)).then_some(0);
             body.extend([Op::Lock(0), Op::Wait { condition: 0, mutex: 0, timeout }, Op::Unlock(0)]);
         }
         12 => body.push(Op::Signal(0)),
@@ -150,8 +162,48 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
         24 => {
             body.extend([Op::TryGet { pipe: pick(random), register: 1 }, Op::SkipUnless { count: 1, register: 1, value: -1 }, call(random)])
         }
+        25 => {
+            let barrier = if flavor == Flavor::Waits && random.below(4) == 0 { 1 } else { 0 };
+            body.push(Op::Meet { barrier, register: pick(random) });
+        }
+        26 => {
+            let timed = random.below(2) == 0 && may_time_out(flavor, body);
+            body.push(Op::FutexWait { variable, expected: i64::from(random.below(2)), register: pick(random), timed });
+        }
+        27 => {
+            let count = if random.below(2) == 0 { 1 } else { 9 };
+            let change = [Op::Write { variable, value: Value::Constant(1), atomic: true }];
+            body.extend(change.into_iter().filter(|_| random.below(2) == 0));
+            body.push(Op::FutexWake { variable, count, register: pick(random) });
+        }
+        28 if may_time_out(flavor, body) => body.extend([
+            Op::TimedLock { mutex, register: 1 },
+            Op::SkipUnless { count: 2, register: 1, value: 0 },
+            access(random, variable),
+            Op::Unlock(mutex),
+        ]),
+        29 if random.below(2) == 0 && may_time_out(flavor, body) => body.push(Op::TimedTake { semaphore: 0, register: pick(random) }),
+        28 | 29 => body.push(Op::TryTake { semaphore: 0, register: pick(random) }),
+        30 => body.extend([
+            Op::Enter { once: 0, register: 1 },
+            Op::SkipUnless { count: 2, register: 1, value: 1 },
+            access(random, variable),
+            Op::Leave(0),
+        ]),
         _ => body.push(if random.below(4) == 0 { Op::ExitProcess } else { Op::Yield }),
     }
+}
+
+/// Whether there may be one more time limit. Interpreted by a compiled program, all those of a body are in one place, where a thread does not time out
+/// again until others have changed something.
+fn may_time_out(flavor: Flavor, body: &[Op]) -> bool {
+    let has_limit = |op: &Op| match *op {
+        Op::Wait { timeout, .. } => timeout.is_some(),
+        Op::FutexWait { timed, .. } => timed,
+        Op::TimedLock { .. } | Op::TimedTake { .. } => true,
+        _ => false,
+    };
+    flavor != Flavor::Primitives || !body.iter().any(has_limit)
 }
 
 /// A call on pipes.

@@ -14,6 +14,7 @@ use model::pair::{Mode, Rw};
 
 use super::pipes::{End, Pipes};
 use super::program::{Op, Program, REGISTERS};
+use super::waiting::Waiting;
 use crate::threads::ThreadSet;
 
 /// A program in the middle of its run.
@@ -22,8 +23,8 @@ pub struct Machine {
     pub(super) threads: Vec<Thread>,
     pub(super) variables: Vec<i64>,
     pub(super) mutexes: Vec<Mutex>,
-    /// Waiters of each condition, in order of arrival.
-    pub(super) conditions: Vec<Vec<ThreadId>>,
+    pub(super) waiting: Waiting,
+    pub(super) onces: Vec<Once>,
     /// Holders of each injected lock.
     pub(super) locks: Vec<Vec<(ThreadId, Mode)>>,
     pub(super) semaphores: Vec<u32>,
@@ -61,6 +62,14 @@ pub(super) struct Mutex {
     pub(super) readers: Vec<ThreadId>,
 }
 
+/// How far a routine that runs once has come.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Once {
+    New,
+    Running,
+    Done,
+}
+
 /// How a run ended. Two runs are the same outcome when these are equal.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Outcome {
@@ -83,7 +92,8 @@ impl Machine {
             threads: Vec::new(),
             variables: vec![0; sizes.variables],
             mutexes: vec![Mutex::default(); sizes.mutexes],
-            conditions: vec![Vec::new(); sizes.conditions],
+            waiting: Waiting::new(sizes.conditions, sizes.variables, &program.meets),
+            onces: vec![Once::New; sizes.onces],
             locks: vec![Vec::new(); sizes.locks],
             semaphores: vec![0; sizes.semaphores],
             pipes: Pipes::new(&program.room),
@@ -141,6 +151,37 @@ impl Machine {
                 let finds = if self.variables[variable] == expected { Comparison::Equal } else { Comparison::Unequal };
                 object(Sort::Variable, variable, EventKind::CompareAndSwap { expected: expected.cast_unsigned(), finds })
             }
+            Op::Meet { barrier, .. } => object(
+                Sort::Barrier,
+                barrier,
+                match state.phase {
+                    Phase::Waiting => EventKind::Waiting,
+                    Phase::Woken => EventKind::BarrierLeave,
+                    _ => EventKind::BarrierArrive,
+                },
+            ),
+            Op::FutexWait { variable, timed, .. } => object(
+                Sort::Variable,
+                variable,
+                match (state.phase, timed) {
+                    (Phase::Waiting, false) => EventKind::Waiting,
+                    (Phase::Waiting, true) => EventKind::WaitTimeout,
+                    (Phase::Woken, _) => EventKind::FutexReturn,
+                    _ => EventKind::FutexWait,
+                },
+            ),
+            Op::FutexWake { variable, .. } => object(Sort::Variable, variable, EventKind::FutexWake),
+            Op::Enter { once, .. } => object(Sort::Once, once, EventKind::OnceEnter),
+            Op::Leave(once) => object(Sort::Once, once, EventKind::OnceLeave),
+            Op::TimedLock { mutex, .. } => {
+                let kind = if self.is_free(mutex) { EventKind::TimedLock } else { EventKind::LockTimeout };
+                object(Sort::Mutex, mutex, kind)
+            }
+            Op::TimedTake { semaphore, .. } => {
+                let kind = if self.semaphores[semaphore] > 0 { EventKind::SemTryWait } else { EventKind::LockTimeout };
+                object(Sort::Semaphore, semaphore, kind)
+            }
+            Op::TryTake { semaphore, .. } => object(Sort::Semaphore, semaphore, EventKind::SemTryWait),
             Op::Lock(mutex) => object(Sort::Mutex, mutex, EventKind::Lock),
             Op::TryLock { mutex, .. } => object(Sort::Mutex, mutex, EventKind::TryLock),
             Op::ReadLock(mutex) => object(Sort::Mutex, mutex, EventKind::ReadLock),
@@ -184,11 +225,14 @@ impl Machine {
             return true;
         }
         match self.op(program, thread) {
-            Some(Op::Lock(mutex)) => self.is_free(mutex, None),
+            Some(Op::Meet { .. }) => state.phase != Phase::Waiting,
+            Some(Op::FutexWait { timed, .. }) => state.phase != Phase::Waiting || timed,
+            Some(Op::Enter { once, .. }) => self.onces[once] != Once::Running,
+            Some(Op::Lock(mutex)) => self.is_free(mutex),
             Some(Op::ReadLock(mutex)) => self.mutexes[mutex].owner.is_none(),
             Some(Op::Wait { mutex, timeout, .. }) => match state.phase {
                 Phase::Waiting => timeout.is_some(),
-                Phase::Woken | Phase::Expired => self.is_free(mutex, None),
+                Phase::Woken | Phase::Expired => self.is_free(mutex),
                 _ => true,
             },
             Some(Op::Acquire(lock, mode)) => self.locks[lock].iter().all(|&(holder, held)| holder == thread || compatible(held, mode)),
@@ -213,9 +257,9 @@ impl Machine {
         op.map(ends).filter(|ends| !ends.iter().any(|&end| self.pipes.is_ready(end))).unwrap_or_default()
     }
 
-    pub(super) fn is_free(&self, mutex: usize, except: Option<ThreadId>) -> bool {
+    pub(super) fn is_free(&self, mutex: usize) -> bool {
         let mutex = &self.mutexes[mutex];
-        mutex.owner.is_none_or(|owner| Some(owner) == except) && mutex.readers.is_empty()
+        mutex.owner.is_none() && mutex.readers.is_empty()
     }
 
     /// All enabled threads.
@@ -228,7 +272,7 @@ impl Machine {
     #[must_use]
     pub fn waiters(&self, program: &Program, thread: ThreadId) -> &[ThreadId] {
         match (self.threads[thread.index()].phase, self.op(program, thread)) {
-            (Phase::Running, Some(Op::Signal(condition))) => &self.conditions[condition],
+            (Phase::Running, Some(Op::Signal(condition))) => self.waiting.at_condition(condition),
             _ => &[],
         }
     }
@@ -291,6 +335,8 @@ enum Sort {
     Condition,
     Lock,
     Semaphore,
+    Barrier,
+    Once,
 }
 
 impl Sort {

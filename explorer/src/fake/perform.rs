@@ -3,9 +3,15 @@
 use model::ids::ThreadId;
 use model::pair::Mode;
 
-use super::machine::{Machine, Outcome, Phase};
+use super::machine::{Machine, Once, Outcome, Phase};
 use super::pipes::End;
 use super::program::{Op, Program, Value};
+use super::waiting::Place;
+
+/// What a wait at a variable ends with: it had another value, it was woken, or its time has passed.
+const OTHERWISE: i64 = 0;
+const WOKEN: i64 = 1;
+const TIMED_OUT: i64 = 2;
 
 impl Machine {
     /// Performs a thread's pending event. `woken` is the place of whom a signal wakes. An outcome ends the run.
@@ -32,9 +38,59 @@ impl Machine {
                 }
                 self.threads[index].registers[register] = i64::from(equal);
             }
+            Op::Meet { barrier, register } => {
+                if phase == Phase::Woken {
+                    self.threads[index].phase = Phase::Running;
+                } else {
+                    self.threads[index].phase = Phase::Waiting;
+                    let leaving = self.waiting.arrive(barrier, thread);
+                    self.threads[index].registers[register] = i64::from(!leaving.is_empty());
+                    self.wake(leaving);
+                    return None;
+                }
+            }
+            Op::FutexWait { variable, expected, register, .. } => {
+                let result = match phase {
+                    Phase::Woken => WOKEN,
+                    Phase::Waiting => {
+                        self.waiting.leave(Place::Variable(variable), thread);
+                        TIMED_OUT
+                    }
+                    _ if self.variables[variable] != expected => OTHERWISE,
+                    _ => {
+                        self.waiting.join(Place::Variable(variable), thread);
+                        self.threads[index].phase = Phase::Waiting;
+                        return None;
+                    }
+                };
+                self.threads[index].phase = Phase::Running;
+                self.threads[index].registers[register] = result;
+            }
+            Op::FutexWake { variable, count, register } => {
+                let woken = self.waiting.wake_first(Place::Variable(variable), count);
+                self.threads[index].registers[register] = i64::try_from(woken.len()).expect("few threads");
+                self.wake(woken);
+            }
+            Op::TimedLock { mutex, register } => {
+                let free = self.is_free(mutex);
+                if free {
+                    self.mutexes[mutex].owner = Some(thread);
+                }
+                self.threads[index].registers[register] = i64::from(!free);
+            }
+            Op::TimedTake { semaphore, register } => self.threads[index].registers[register] = i64::from(!self.take(semaphore)),
+            Op::TryTake { semaphore, register } => self.threads[index].registers[register] = i64::from(self.take(semaphore)),
+            Op::Enter { once, register } => {
+                let first = self.onces[once] == Once::New;
+                if first {
+                    self.onces[once] = Once::Running;
+                }
+                self.threads[index].registers[register] = i64::from(first);
+            }
+            Op::Leave(once) => self.onces[once] = Once::Done,
             Op::Lock(mutex) => self.mutexes[mutex].owner = Some(thread),
             Op::TryLock { mutex, register } => {
-                let free = self.is_free(mutex, None);
+                let free = self.is_free(mutex);
                 if free {
                     self.mutexes[mutex].owner = Some(thread);
                 }
@@ -53,7 +109,7 @@ impl Machine {
             }
             Op::Wait { condition, mutex, timeout } => match phase {
                 Phase::Waiting => {
-                    self.conditions[condition].retain(|&waiter| waiter != thread);
+                    self.waiting.leave(Place::Condition(condition), thread);
                     self.threads[index].phase = Phase::Expired;
                     return None;
                 }
@@ -68,21 +124,18 @@ impl Machine {
                     if self.mutexes[mutex].owner == Some(thread) {
                         self.mutexes[mutex].owner = None;
                     }
-                    self.conditions[condition].push(thread);
+                    self.waiting.join(Place::Condition(condition), thread);
                     self.threads[index].phase = Phase::Waiting;
                     return None;
                 }
             },
             Op::Signal(condition) => {
-                if !self.conditions[condition].is_empty() {
-                    let waiter = self.conditions[condition].remove(woken);
-                    self.threads[waiter.index()].phase = Phase::Woken;
-                }
+                let woken = self.waiting.wake(Place::Condition(condition), woken);
+                self.wake(woken);
             }
             Op::Broadcast(condition) => {
-                for waiter in core::mem::take(&mut self.conditions[condition]) {
-                    self.threads[waiter.index()].phase = Phase::Woken;
-                }
+                let woken = self.waiting.wake_first(Place::Condition(condition), usize::MAX);
+                self.wake(woken);
             }
             Op::Acquire(lock, mode) => {
                 let held = self.locks[lock].iter().find(|(holder, _)| *holder == thread).map(|&(_, held)| held);
@@ -118,6 +171,19 @@ impl Machine {
         self.threads[index].at += 1;
         self.settle(program, thread);
         None
+    }
+
+    fn wake(&mut self, threads: impl IntoIterator<Item = ThreadId>) {
+        for thread in threads {
+            self.threads[thread.index()].phase = Phase::Woken;
+        }
+    }
+
+    /// Takes from a semaphore, if there is something.
+    fn take(&mut self, semaphore: usize) -> bool {
+        let left = self.semaphores[semaphore].checked_sub(1);
+        self.semaphores[semaphore] = left.unwrap_or(0);
+        left.is_some()
     }
 
     fn value(&self, thread: ThreadId, value: Value) -> i64 {

@@ -8,6 +8,10 @@
 //! | `cas x 0 1 r` | compare-and-swap, here of 0 by 1; 1 in the register says that it wrote |
 //! | `lock m`, `trylock m r`, `rdlock m`, `unlock m` | mutexes and reader-writer locks |
 //! | `wait c m`, `timedwait c m r`, `signal c`, `broadcast c` | conditions; a time-out sets the register to 1 |
+//! | `meet b2 r` | a barrier for as many threads as the number at its end says (for one, without); 1 in the register says that this was the last |
+//! | `futex x 0 r`, `futex x 0 r timed`, `wake x 1 r` | waits at a variable while it has this value: 0 in the register says that it had another, 1 woken, 2 timed out; `wake` says how many |
+//! | `timedlock m r`, `timedtake n r`, `trytake n r` | with a time limit, 1 in the register says that it has passed; or not waiting, 1 says that it was there |
+//! | `enter o r`, `leave o` | `once`: 1 in the register says that this one runs the routine, which `leave` ends |
 //! | `acquire k X`, `degrade k`, `release k` | injected locks, in modes R, U, X |
 //! | `post n`, `take n` | semaphores, from 0 |
 //! | `put p 1`, `get p r`, `tryget p r` | pipes: `put` waits for room, `get` for something; `tryget` gives -1 where there is nothing |
@@ -32,6 +36,8 @@ pub struct Program {
     pub sizes: Sizes,
     /// For how many things each pipe has room.
     pub room: Vec<usize>,
+    /// For how many threads each barrier is.
+    pub meets: Vec<usize>,
 }
 
 /// How many objects of each sort there are.
@@ -47,6 +53,8 @@ pub struct Sizes {
     pub locks: usize,
     /// Semaphores.
     pub semaphores: usize,
+    /// Routines that run once.
+    pub onces: usize,
 }
 
 /// Registers of each thread.
@@ -80,6 +88,18 @@ pub enum Op {
     Signal(usize),
     /// Wakes all.
     Broadcast(usize),
+    /// Waits at a barrier.
+    Meet { barrier: usize, register: usize },
+    /// Waits at a variable while it has the expected value, for ever or for a time.
+    FutexWait { variable: usize, expected: i64, register: usize, timed: bool },
+    /// Wakes the first so many who wait there.
+    FutexWake { variable: usize, count: usize, register: usize },
+    /// Takes a mutex unless a time passes before; 1 in the register says so.
+    TimedLock { mutex: usize, register: usize },
+    /// Runs a routine, if it is the first; else waits until it has been run.
+    Enter { once: usize, register: usize },
+    /// Ends the routine.
+    Leave(usize),
     /// Takes an injected lock.
     Acquire(usize, Mode),
     /// Weakens it to R.
@@ -92,6 +112,10 @@ pub enum Op {
     Post(usize),
     /// Takes from a semaphore.
     Take(usize),
+    /// Takes from it unless a time passes before; 1 in the register says so.
+    TimedTake { semaphore: usize, register: usize },
+    /// Takes from it if it can; 1 in the register says so.
+    TryTake { semaphore: usize, register: usize },
     /// Puts something into a pipe when there is room.
     Put { pipe: usize, value: Value },
     /// Takes the first thing out when there is one.
@@ -145,13 +169,14 @@ pub fn parse(text: &str) -> Program {
         conditions: names.conditions.len(),
         locks: names.locks.len(),
         semaphores: names.semaphores.len(),
+        onces: names.onces.len(),
     };
-    let room = names.pipes.iter().map(|name| room(name)).collect();
-    Program { bodies, sizes, room }
+    let numbers = |names: &[String]| names.iter().map(|name| number_at_end(name)).collect();
+    Program { bodies, sizes, room: numbers(&names.pipes), meets: numbers(&names.barriers) }
 }
 
-/// The number at the end of a pipe's name.
-fn room(name: &str) -> usize {
+/// The number at the end of a name; 1 without.
+fn number_at_end(name: &str) -> usize {
     let digits = name.trim_start_matches(|letter: char| !letter.is_ascii_digit());
     if digits.is_empty() { 1 } else { digits.parse().expect("a number at the end") }
 }
@@ -165,6 +190,8 @@ struct Names {
     locks: Vec<String>,
     semaphores: Vec<String>,
     pipes: Vec<String>,
+    barriers: Vec<String>,
+    onces: Vec<String>,
 }
 
 impl Names {
@@ -193,6 +220,17 @@ impl Names {
             }
             ["signal", c] => Op::Signal(index(&mut self.conditions, c)),
             ["broadcast", c] => Op::Broadcast(index(&mut self.conditions, c)),
+            ["meet", b, r] => Op::Meet { barrier: index(&mut self.barriers, b), register: register(r) },
+            ["futex", x, expected, r] => self.futex(x, expected, r, false),
+            ["futex", x, expected, r, "timed"] => self.futex(x, expected, r, true),
+            ["wake", x, count, r] => {
+                Op::FutexWake { variable: index(&mut self.variables, x), count: count.parse().expect("a count"), register: register(r) }
+            }
+            ["timedlock", m, r] => Op::TimedLock { mutex: index(&mut self.mutexes, m), register: register(r) },
+            ["timedtake", n, r] => Op::TimedTake { semaphore: index(&mut self.semaphores, n), register: register(r) },
+            ["trytake", n, r] => Op::TryTake { semaphore: index(&mut self.semaphores, n), register: register(r) },
+            ["enter", o, r] => Op::Enter { once: index(&mut self.onces, o), register: register(r) },
+            ["leave", o] => Op::Leave(index(&mut self.onces, o)),
             ["acquire", k, mode] => Op::Acquire(index(&mut self.locks, k), self::mode(mode)),
             ["degrade", k] => Op::Degrade(index(&mut self.locks, k)),
             ["release", k] => Op::Release(index(&mut self.locks, k)),
@@ -215,6 +253,11 @@ impl Names {
             }
             _ => panic!("no operation: '{text}'"),
         }
+    }
+
+    fn futex(&mut self, variable: &str, expected: &str, register: &str, timed: bool) -> Op {
+        let variable = index(&mut self.variables, variable);
+        Op::FutexWait { variable, expected: number(expected), register: self::register(register), timed }
     }
 
     fn body(&self, name: &str) -> usize {

@@ -5,6 +5,7 @@ pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 sem_t semaphore;
+pthread_barrier_t barrier;
 
 static void run(int body) {
   for (int at = 0; at < lengths[body]; at++) {
@@ -38,6 +39,12 @@ static void run(int body) {
     case 23:
       if (REGISTER(o->b) != o->c) at += (int)o->a;
       break;
+    case 24: MEET(o->a); break;
+    case 25: FUTEX(o->a, o->b, o->c, o->d); break;
+    case 26: WAKE(o->a, o->b, o->c); break;
+    case 27: LOCK_TIMED(o->a, o->b); break;
+    case 28: TAKE_TIMED(o->a); break;
+    case 29: TRY_TAKE(o->a); break;
     default: abort();
     }
   }

@@ -1,13 +1,17 @@
 // One operation of a random program: the numbers of `Code` in `source.rs`. `body` and `at` say whose it is; REGISTER are its thread's.
 #include "state.h"
 #include <errno.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 extern pthread_mutex_t mutex;
 extern pthread_rwlock_t lock;
 extern pthread_cond_t condition;
 extern sem_t semaphore;
+extern pthread_barrier_t barrier;
 void *thread(void *body);
 
 // Reads in sight of the hooks: what the end of the process shows is shared with who wrote it.
@@ -46,5 +50,24 @@ static inline void at_exit(void) { exited(variables[0], variables[1]); }
     pthread_create(&threads[b], NULL, thread, (void *)(long)(b));                                                                       \
     created(b);                                                                                                                         \
   } while (0)
-#define BEGIN() (begin(), atexit(at_exit))
+#define MEET(r) (REGISTER(r) = pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
+#define FUTEX(v, value, timed, r)                                                                                                       \
+  do {                                                                                                                                  \
+    struct timespec second = {.tv_sec = 1};                                                                                             \
+    long result = syscall(SYS_futex, &variables[v], FUTEX_WAIT_PRIVATE, (int)(value), (timed) ? &second : NULL, NULL, 0);               \
+    REGISTER(r) = result == 0 ? 1 : errno == ETIMEDOUT ? 2 : 0;                                                                         \
+  } while (0)
+#define WAKE(v, count, r) (REGISTER(r) = syscall(SYS_futex, &variables[v], FUTEX_WAKE_PRIVATE, (int)(count), NULL, NULL, 0))
+#define LOCK_TIMED(m, r)                                                                                                                \
+  do {                                                                                                                                  \
+    struct timespec later = LATER;                                                                                                      \
+    REGISTER(r) = ((m) ? pthread_rwlock_timedwrlock(&lock, &later) : pthread_mutex_timedlock(&mutex, &later)) == ETIMEDOUT;             \
+  } while (0)
+#define TAKE_TIMED(r)                                                                                                                   \
+  do {                                                                                                                                  \
+    struct timespec later = LATER;                                                                                                      \
+    REGISTER(r) = sem_timedwait(&semaphore, &later) != 0;                                                                               \
+  } while (0)
+#define TRY_TAKE(r) (REGISTER(r) = sem_trywait(&semaphore) == 0)
+#define BEGIN() (begin(), pthread_barrier_init(&barrier, NULL, 2), atexit(at_exit))
 #define JOIN(b) pthread_join(threads[b], NULL)

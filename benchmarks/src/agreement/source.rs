@@ -1,6 +1,6 @@
 //! Random programs as data for the compiled interpreter (`benchmarks/agreement/interpreter.c`), and as C of their own.
 //!
-//! Not here: injected locks, which programs do not have, writes to all variables at once, and pipes.
+//! Not here: injected locks, which programs do not have, writes to all variables at once, `once`, barriers for more than two, and pipes.
 
 use std::fmt::Write;
 
@@ -52,6 +52,17 @@ fn code(op: Op) -> Option<Code> {
         Op::SkipUnless { count, register: r, value } => {
             ([23, index(count), index(r), value, 0], format!("if (REGISTER({r}) != {value}) goto after_$skip"))
         }
+        Op::Meet { barrier: 0, register: r } => ([24, index(r), 0, 0, 0], format!("MEET({r})")),
+        Op::FutexWait { variable: v, expected, register: r, timed } => {
+            ([25, index(v), expected, i64::from(timed), index(r)], format!("FUTEX({v}, {expected}, {}, {r})", i64::from(timed)))
+        }
+        Op::FutexWake { variable: v, count, register: r } => {
+            ([26, index(v), index(count), index(r), 0], format!("WAKE({v}, {count}, {r})"))
+        }
+        Op::TimedLock { mutex: m, register: r } => ([27, index(m), index(r), 0, 0], format!("LOCK_TIMED({m}, {r})")),
+        Op::TimedTake { register: r, .. } => ([28, index(r), 0, 0, 0], format!("TAKE_TIMED({r})")),
+        Op::TryTake { register: r, .. } => ([29, index(r), 0, 0, 0], format!("TRY_TAKE({r})")),
+        Op::Meet { .. } | Op::Enter { .. } | Op::Leave(_) => return None,
         Op::Acquire(..) | Op::Degrade(_) | Op::Release(_) | Op::Drop { .. } | Op::Fill { .. } => return None,
         Op::Put { .. } | Op::Get { .. } | Op::TryGet { .. } | Op::Move { .. } | Op::Await { .. } => return None,
     };
@@ -79,7 +90,7 @@ pub fn data(program: &Program) -> Option<String> {
 pub fn c(program: &Program) -> Option<String> {
     let mut text = String::from(
         "#include \"operations.h\"\npthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;\npthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;\n\
-         pthread_cond_t condition = PTHREAD_COND_INITIALIZER;\nsem_t semaphore;\n",
+         pthread_cond_t condition = PTHREAD_COND_INITIALIZER;\nsem_t semaphore;\npthread_barrier_t barrier;\n",
     );
     for (number, body) in program.bodies.iter().enumerate() {
         let _ = writeln!(text, "static void body{number}(void) {{\n  enum {{ body = {number} }};");

@@ -243,7 +243,8 @@ static KEEPS: &[&str] = &[
 #[rustfmt::skip]
 static TELLS_OF_THREADS: &[&str] = &[
     "pthread_getaffinity_np", "pthread_getcpuclockid", "pthread_getname_np", "pthread_getschedparam", "pthread_key_create",
-    "pthread_setaffinity_np", "pthread_setname_np", "pthread_setschedparam", "pthread_sigmask", "sem_getvalue", "tss_create",
+    "pthread_mutex_getprioceiling", "pthread_mutex_setprioceiling", "pthread_setaffinity_np", "pthread_setcancelstate",
+    "pthread_setcanceltype", "pthread_setname_np", "pthread_setschedparam", "pthread_sigmask", "sem_getvalue", "thrd_sleep", "tss_create",
 ];
 
 /// System calls whose memory is announced otherwise, or is what they are about: of memory itself (`mmap`, `mprotect`, `munmap`, `brk`, `mremap`,
@@ -365,7 +366,7 @@ static READS: &[(&str, &[usize])] = &[
     ("strcasestr", &[0, 1]), ("strchrnul", &[0]), ("strcoll", &[0, 1]), ("strptime", &[0, 1]), ("strtoimax", &[0]), ("strtok", &[1]),
     ("strtok_r", &[1]), ("strtoumax", &[0]), ("strverscmp", &[0, 1]), ("strxfrm", &[1]), ("swab", &[0]), ("swapoff", &[0]),
     ("swapon", &[0]), ("swscanf", &[0]), ("symlink", &[0, 1]), ("symlinkat", &[0, 2]),
-    ("system", &[0]), ("tcsetattr", &[2]), ("tempnam", &[0, 1]), ("textdomain", &[0]), ("timer_create", &[1]), ("timer_settime", &[2]),
+    ("system", &[0]), ("tcsetattr", &[2]), ("tempnam", &[0, 1]), ("textdomain", &[0]), ("thrd_sleep", &[0]), ("timer_create", &[1]), ("timer_settime", &[2]),
     ("timerfd_settime", &[2]), ("tolower_l", &[1]), ("totalorder", &[0, 1]), ("totalorderf", &[0, 1]), ("totalorderf32", &[0, 1]),
     ("totalorderf32x", &[0, 1]), ("totalorderf64", &[0, 1]), ("totalorderf64x", &[0, 1]), ("totalorderl", &[0, 1]),
     ("totalordermag", &[0, 1]), ("totalordermagf", &[0, 1]), ("totalordermagf32", &[0, 1]), ("totalordermagf32x", &[0, 1]),

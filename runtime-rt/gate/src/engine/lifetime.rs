@@ -157,6 +157,13 @@ pub(super) fn announce(engine: &Engine, block: Range, site: Option<SiteKey>) {
     engine.note_end(Party { thread: me, site, rw: Rw::Write, atomic: false }, block);
 }
 
+/// In a fiber: a function that does not come to us as an access is about to make one.
+pub(crate) fn meet_out_of_sight(engine: &Engine, range: Range, rw: Rw) {
+    let (ordinal, site) = engine.with_current(|fiber| (fiber.count_access(), fiber.call_site.get()));
+    let shared = engine.shadow.borrow_mut().touch(engine.current(), range, rw);
+    access_out_of_sight(engine, ordinal, (range, rw), site, shared);
+}
+
 /// In a fiber: asks for an access that no hook announces, the access with this number, where others may see it.
 pub(crate) fn access_out_of_sight(engine: &Engine, ordinal: u64, (range, rw): (Range, Rw), site: Option<SiteKey>, shared: bool) {
     let me = engine.current();

@@ -58,7 +58,7 @@ pub(super) fn wait_on(engine: &Engine, condition: *mut Condition, mutex: *mut Mu
 
 /// As `wait_on`, with a time limit.
 pub(super) fn wait_until(engine: &Engine, condition: *mut Condition, mutex: *mut Mutex, time: *const libc::timespec) -> c_int {
-    deadline(time).map_or(libc::EINVAL, |until| wait_on(engine, condition, mutex, until))
+    deadline(engine, time).map_or(libc::EINVAL, |until| wait_on(engine, condition, mutex, until))
 }
 
 /// A thread that waits was cancelled: it leaves the waiters as if its time were over, unless it is woken before, and takes the mutex,

@@ -8,6 +8,7 @@ use core::ffi::{c_int, c_long};
 
 use explorer::target::page::Note;
 use model::event::Range;
+use model::pair::Rw;
 
 use super::{deadline, files, peek};
 use crate::engine::control;
@@ -36,7 +37,7 @@ fn number(value: usize) -> u32 {
 
 /// The time limit; `None` for what is no time.
 fn until(engine: &Engine, operation: usize, time: usize) -> Option<Until> {
-    let until = deadline(core::ptr::with_exposed_provenance(time))?;
+    let until = deadline(engine, core::ptr::with_exposed_provenance(time))?;
     Some(match until {
         Until::Deadline(span) if operation == WAIT => Until::Deadline(Nanoseconds(engine.model.borrow().now().0.saturating_add(span.0))),
         _ => until,
@@ -56,6 +57,8 @@ fn look(address: usize) -> Option<u32> {
 fn wait(engine: &Engine, address: usize, expected: u32, until: Until, bits: u32) -> c_int {
     let (site, word) = (engine.take_site(), word(address));
     loop {
+        // The call reads the word: who writes there without an atomic instruction has to stop before that.
+        engine.shadow.borrow_mut().touch(engine.current(), word, Rw::Read);
         engine.point_at(site, Ask::FutexWait { word });
         match look(address) {
             Some(found) if found == expected => {}

@@ -48,11 +48,12 @@ fn storage<T>(object: *const T) -> Range {
     Range { address: object.expose_provenance() as u64, length: u32::try_from(size_of::<T>()).unwrap_or(u32::MAX) }
 }
 
-/// An absolute time as the C library's timed functions take it; `None` for what is no time.
-fn deadline(at: *const libc::timespec) -> Option<Until> {
+/// In a fiber: an absolute time as the C library's timed functions take it; `None` for what is no time.
+fn deadline(engine: &Engine, at: *const libc::timespec) -> Option<Until> {
     if at.is_null() {
         return Some(Until::Forever);
     }
+    lifetime::meet_out_of_sight(engine, storage(at), Rw::Read);
     // SAFETY: the C library demands a valid time.
     let libc::timespec { tv_sec, tv_nsec } = unsafe { at.read() };
     // What lies before the beginning is over.

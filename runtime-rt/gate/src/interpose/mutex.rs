@@ -59,7 +59,7 @@ pub(super) fn kind(mutex: *const Mutex) -> LockKind {
 /// In a fiber: locks a mutex with a time limit. What is no time is found out only where the mutex is not free.
 pub(super) fn lock_until(engine: &Engine, mutex: *mut Mutex, time: *const libc::timespec) -> c_int {
     let (lock, kind) = (storage(mutex), kind(mutex));
-    match deadline(time) {
+    match deadline(engine, time) {
         Some(until) => engine.point(Ask::Lock { lock, kind, until }),
         None => match engine.point(Ask::TryLock { lock, kind }) {
             libc::EBUSY => libc::EINVAL,

@@ -90,14 +90,14 @@ export! {
 
     fn pthread_rwlock_timedrdlock(lock: *mut RwLock, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => deadline(time).map_or(libc::EINVAL, |until| read(engine, lock, until)),
+            Some(engine) => deadline(engine, time).map_or(libc::EINVAL, |until| read(engine, lock, until)),
             None => real!(TIMED_READ, fn(*mut RwLock, *const libc::timespec) -> c_int, lock, time),
         }
     }
 
     fn pthread_rwlock_clockrdlock(lock: *mut RwLock, clock: libc::clockid_t, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => deadline(time).map_or(libc::EINVAL, |until| read(engine, lock, until)),
+            Some(engine) => deadline(engine, time).map_or(libc::EINVAL, |until| read(engine, lock, until)),
             None => real!(CLOCK_READ, fn(*mut RwLock, libc::clockid_t, *const libc::timespec) -> c_int, lock, clock, time),
         }
     }
@@ -118,14 +118,14 @@ export! {
 
     fn pthread_rwlock_timedwrlock(lock: *mut RwLock, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => deadline(time).map_or(libc::EINVAL, |until| write(engine, lock, until)),
+            Some(engine) => deadline(engine, time).map_or(libc::EINVAL, |until| write(engine, lock, until)),
             None => real!(TIMED_WRITE, fn(*mut RwLock, *const libc::timespec) -> c_int, lock, time),
         }
     }
 
     fn pthread_rwlock_clockwrlock(lock: *mut RwLock, clock: libc::clockid_t, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => deadline(time).map_or(libc::EINVAL, |until| write(engine, lock, until)),
+            Some(engine) => deadline(engine, time).map_or(libc::EINVAL, |until| write(engine, lock, until)),
             None => real!(CLOCK_WRITE, fn(*mut RwLock, libc::clockid_t, *const libc::timespec) -> c_int, lock, clock, time),
         }
     }

@@ -78,14 +78,14 @@ export! {
 
     fn sem_timedwait(semaphore: *mut Semaphore, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => deadline(time).map_or_else(|| fail(libc::EINVAL), |until| wait(engine, semaphore, until)),
+            Some(engine) => deadline(engine, time).map_or_else(|| fail(libc::EINVAL), |until| wait(engine, semaphore, until)),
             None => real!(TIMED_WAIT, fn(*mut Semaphore, *const libc::timespec) -> c_int, semaphore, time),
         }
     }
 
     fn sem_clockwait(semaphore: *mut Semaphore, clock: libc::clockid_t, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => deadline(time).map_or_else(|| fail(libc::EINVAL), |until| wait(engine, semaphore, until)),
+            Some(engine) => deadline(engine, time).map_or_else(|| fail(libc::EINVAL), |until| wait(engine, semaphore, until)),
             None => real!(CLOCK_WAIT, fn(*mut Semaphore, libc::clockid_t, *const libc::timespec) -> c_int, semaphore, clock, time),
         }
     }

@@ -84,7 +84,7 @@ export! {
     fn sigtimedwait(set: *const Set, information: *mut c_void, time: *const libc::timespec) -> c_int {
         match running() {
             Some(engine) => {
-                let until = match deadline(time) {
+                let until = match deadline(engine, time) {
                     Some(Until::Deadline(Nanoseconds(span))) => {
                         Until::Deadline(Nanoseconds(engine.model.borrow().now().0.saturating_add(span)))
                     }

@@ -240,7 +240,7 @@ export! {
 
     fn pthread_timedjoin_np(identity: libc::pthread_t, place: *mut *mut c_void, time: *const libc::timespec) -> c_int {
         match running() {
-            Some(engine) => deadline(time).map_or(libc::EINVAL, |until| timed_join(engine, identity, place, until)),
+            Some(engine) => deadline(engine, time).map_or(libc::EINVAL, |until| timed_join(engine, identity, place, until)),
             None => {
                 real!(TIMED_JOIN, fn(libc::pthread_t, *mut *mut c_void, *const libc::timespec) -> c_int, identity, place, time)
             }
@@ -254,7 +254,7 @@ export! {
         time: *const libc::timespec,
     ) -> c_int {
         match running() {
-            Some(engine) => deadline(time).map_or(libc::EINVAL, |until| timed_join(engine, identity, place, until)),
+            Some(engine) => deadline(engine, time).map_or(libc::EINVAL, |until| timed_join(engine, identity, place, until)),
             None => real!(
                 CLOCK_JOIN,
                 fn(libc::pthread_t, *mut *mut c_void, libc::clockid_t, *const libc::timespec) -> c_int,

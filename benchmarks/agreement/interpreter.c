@@ -45,6 +45,12 @@ static void run(int body) {
     case 27: LOCK_TIMED(o->a, o->b); break;
     case 28: TAKE_TIMED(o->a); break;
     case 29: TRY_TAKE(o->a); break;
+    case 30: PUT(o->a, o->b); break;
+    case 31: PUT(o->a, REGISTER(o->b) + o->c); break;
+    case 32: GET(o->a, o->b); break;
+    case 33: TRY_GET(o->a, o->b); break;
+    case 34: MOVE(o->a, o->b, o->c); break;
+    case 35: AWAIT(o->a, o->b, o->c); break;
     default: abort();
     }
   }
@@ -56,10 +62,18 @@ void *thread(void *body) {
   return NULL;
 }
 
+static int has_pipes(void) {
+  for (int body = 0; body < BODIES; body++)
+    for (int at = 0; at < lengths[body]; at++)
+      if (operations[body][at].kind >= 30) return 1;
+  return 0;
+}
+
 int main(int count, char **arguments) {
   if (count != 2) return 2;
   load(arguments[1]);
   BEGIN();
+  if (has_pipes()) open_pipes();
   run(0);
   pthread_exit(NULL);
 }

@@ -1,7 +1,10 @@
 // One operation of a random program: the numbers of `Code` in `source.rs`. `body` and `at` say whose it is; REGISTER are its thread's.
+#define _GNU_SOURCE
 #include "state.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -13,6 +16,28 @@ extern pthread_cond_t condition;
 extern sem_t semaphore;
 extern pthread_barrier_t barrier;
 void *thread(void *body);
+
+struct thing {
+  long value;
+  char rest[PAGE - sizeof(long)];
+};
+
+static inline void put(int pipe, long value) {
+  struct thing thing = {.value = value};
+  if (write(ends[pipe][1], &thing, sizeof thing) != sizeof thing) abort();
+}
+
+// What is there, and -1 for nothing.
+static inline long get(int end) {
+  struct thing thing;
+  return read(end, &thing, sizeof thing) == sizeof thing ? thing.value : -1;
+}
+
+static inline long await(int first, int second) {
+  struct pollfd polled[] = {{.fd = ends[first][0], .events = POLLIN}, {.fd = ends[second][0], .events = POLLIN}};
+  if (poll(polled, 2, -1) < 1) abort();
+  return (polled[0].revents & POLLIN ? 1 : 0) + (polled[1].revents & POLLIN ? 2 : 0);
+}
 
 // Reads in sight of the hooks: what the end of the process shows is shared with who wrote it.
 static inline void at_exit(void) { exited(variables[0], variables[1]); }
@@ -69,5 +94,10 @@ static inline void at_exit(void) { exited(variables[0], variables[1]); }
     REGISTER(r) = sem_timedwait(&semaphore, &later) != 0;                                                                               \
   } while (0)
 #define TRY_TAKE(r) (REGISTER(r) = sem_trywait(&semaphore) == 0)
+#define PUT(p, value) put(p, value)
+#define GET(p, r) (REGISTER(r) = get(ends[p][0]))
+#define TRY_GET(p, r) (REGISTER(r) = get(tries[p]))
+#define MOVE(p, q, r) (REGISTER(r) = splice(ends[p][0], NULL, ends[q][1], NULL, PAGE, SPLICE_F_NONBLOCK) > 0)
+#define AWAIT(p, q, r) (REGISTER(r) = await(p, q))
 #define BEGIN() (begin(), pthread_barrier_init(&barrier, NULL, 2), atexit(at_exit))
 #define JOIN(b) pthread_join(threads[b], NULL)

@@ -19,6 +19,11 @@ extern int lengths[BODIES];
 extern struct operation operations[BODIES][LONGEST];
 void load(const char *text);
 
+// Pipes with room for so many pages; each thing in them is as large as a page. `tries` are their ends to read from without waiting.
+enum { PIPES = 2, PAGE = 4096 };
+extern int ends[PIPES][2], tries[PIPES];
+void open_pipes(void);
+
 // The outcome is printed when the last thread has done all it does, or when a thread ends the process.
 void begin(void);
 void exited(long first, long second);

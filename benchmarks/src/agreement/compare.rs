@@ -97,7 +97,7 @@ pub fn compare(atomfix: &Path, folder: &Path, settings: Settings, shown: &mut dy
         if comparison.interpreted == settings.interpreted {
             break;
         }
-        let program = program(seed, Flavor::Primitives);
+        let program = program(seed, if seed % 4 == 3 { Flavor::Pipes } else { Flavor::Primitives });
         let bound = u32::try_from(seed % (u64::from(MOST_PREEMPTIONS) + 1)).unwrap_or(0);
         let Some(expected) = Expected::of(&program, bound) else {
             comparison.left_out += 1;

@@ -1,6 +1,6 @@
 //! Random programs as data for the compiled interpreter (`benchmarks/agreement/interpreter.c`), and as C of their own.
 //!
-//! Not here: injected locks, which programs do not have, writes to all variables at once, `once`, barriers for more than two, and pipes.
+//! Not here: injected locks, which programs do not have, writes to all variables at once, `once`, and barriers for more than two.
 
 use std::fmt::Write;
 
@@ -11,6 +11,9 @@ struct Code {
     numbers: [i64; 5],
     text: String,
 }
+
+/// Operations from this number on are on pipes.
+const FIRST_ON_PIPES: i64 = 30;
 
 /// `None` for what is not here.
 fn code(op: Op) -> Option<Code> {
@@ -62,9 +65,16 @@ fn code(op: Op) -> Option<Code> {
         Op::TimedLock { mutex: m, register: r } => ([27, index(m), index(r), 0, 0], format!("LOCK_TIMED({m}, {r})")),
         Op::TimedTake { register: r, .. } => ([28, index(r), 0, 0, 0], format!("TAKE_TIMED({r})")),
         Op::TryTake { register: r, .. } => ([29, index(r), 0, 0, 0], format!("TRY_TAKE({r})")),
+        Op::Put { pipe: p, value: Value::Constant(value) } => ([30, index(p), value, 0, 0], format!("PUT({p}, {value})")),
+        Op::Put { pipe: p, value: Value::Register(r, plus) } => {
+            ([31, index(p), index(r), plus, 0], format!("PUT({p}, REGISTER({r}) + {plus})"))
+        }
+        Op::Get { pipe: p, register: r } => ([32, index(p), index(r), 0, 0], format!("GET({p}, {r})")),
+        Op::TryGet { pipe: p, register: r } => ([33, index(p), index(r), 0, 0], format!("TRY_GET({p}, {r})")),
+        Op::Move { from, to, register: r } => ([34, index(from), index(to), index(r), 0], format!("MOVE({from}, {to}, {r})")),
+        Op::Await { pipes: [p, q], register: r } => ([35, index(p), index(q), index(r), 0], format!("AWAIT({p}, {q}, {r})")),
         Op::Meet { .. } | Op::Enter { .. } | Op::Leave(_) => return None,
         Op::Acquire(..) | Op::Degrade(_) | Op::Release(_) | Op::Drop { .. } | Op::Fill { .. } => return None,
-        Op::Put { .. } | Op::Get { .. } | Op::TryGet { .. } | Op::Move { .. } | Op::Await { .. } => return None,
     };
     Some(Code { numbers, text })
 }
@@ -107,7 +117,9 @@ pub fn c(program: &Program) -> Option<String> {
     for number in 1..program.bodies.len() {
         let _ = writeln!(text, "  case {number}: body{number}(); break;");
     }
-    text.push_str("  }\n  return NULL;\n}\nint main(void) {\n  BEGIN();\n  body0();\n  pthread_exit(NULL);\n}\n");
+    let is_on_pipes = |op: &Op| code(*op).is_some_and(|code| code.numbers[0] >= FIRST_ON_PIPES);
+    let pipes = if program.bodies.iter().flatten().any(is_on_pipes) { "  open_pipes();\n" } else { "" };
+    let _ = write!(text, "  }}\n  return NULL;\n}}\nint main(void) {{\n  BEGIN();\n{pipes}  body0();\n  pthread_exit(NULL);\n}}\n");
     Some(text)
 }
 

@@ -26,7 +26,7 @@ pub enum Flavor {
     Primitives,
     /// Accesses, barriers, futexes, time limits, `once`, conditions and semaphores, in two or three threads, the initial one among them or not.
     Waits,
-    /// Accesses, one mutex, and two pipes, the second with room for two things, in two to four threads beside the initial one.
+    /// Accesses, one mutex, and two pipes, the second with room for two things, in two to four threads beside the initial one; no injected locks either.
     Pipes,
 }
 
@@ -83,7 +83,7 @@ pub fn program(seed: u64, flavor: Flavor) -> Program {
 
 /// Whether the body has ended the process, where nothing can follow that.
 fn is_over(flavor: Flavor, body: &[Op]) -> bool {
-    flavor == Flavor::Primitives && body.last() == Some(&Op::ExitProcess)
+    matches!(flavor, Flavor::Primitives | Flavor::Pipes) && body.last() == Some(&Op::ExitProcess)
 }
 
 /// One or a few operations that make sense together.

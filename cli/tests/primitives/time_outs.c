@@ -1,10 +1,15 @@
-// Waits with time limits, one after the other: each may time out with nothing between, in whatever functions they are.
+// Waits that may end by themselves, one after the other: each may with nothing between, in whatever functions they are, and a few in one place.
 // case semaphores: 00 | 01 | 10
 // case locks: 000 | 001 | 011 | 100 | 101 | 110 | 111
+// case few: 0 | 1
+// case woken-few: 0 | 1
+// options woken-few: --spurious
+// case woken-until: 1
+// options woken-until: --spurious
 // case loop: done
 // covers loop: what is seen
-// note loop: timed waits: a thread comes to one again that had timed out
-// note locks: timed waits: a thread times out at most once in a place between changes by other threads
+// note loop: timed waits: a thread comes to one again and again
+// note locks: timed waits: in one place a thread times out three times, and then only once between changes by other threads
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,6 +18,8 @@
 #include <time.h>
 static sem_t s;
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static int x;
 static struct timespec soon(clockid_t clock) {
   struct timespec time;
   clock_gettime(clock, &time);
@@ -21,6 +28,10 @@ static struct timespec soon(clockid_t clock) {
 }
 static void *post(void *p) {
   sem_post(&s);
+  return p;
+}
+static void *set(void *p) {
+  __atomic_store_n(&x, 1, __ATOMIC_SEQ_CST);
   return p;
 }
 static void *hold(void *p) {
@@ -39,18 +50,32 @@ static int lock(void) {
   return got;
 }
 int main(int count, char **arguments) {
-  int locks = count > 1 && !strcmp(arguments[1], "locks");
+  const char *is = count > 1 ? arguments[1] : "";
+  int locks = !strcmp(is, "locks");
+  int seen = !strcmp(is, "few") || !strncmp(is, "woken", 5);
   pthread_t t;
   sem_init(&s, 0, 0);
-  pthread_create(&t, 0, locks ? hold : post, 0);
+  pthread_create(&t, 0, locks ? hold : seen ? set : post, 0);
   if (locks) {
     int a = lock();
     int b = lock();
     int c = lock();
     printf("%d%d%d", a, b, c);
-  } else if (count > 1 && !strcmp(arguments[1], "loop")) {
-    for (int i = 0; i < 2; i++) get();
+  } else if (!strcmp(is, "loop")) {
+    for (int i = 0; i < 5; i++) get();
     printf("done");
+  } else if (!strcmp(is, "few")) {
+    // Both before the other thread begins, too, though no step of its own tells of that.
+    for (int i = 0; i < 2; i++) get();
+    printf("%d", __atomic_load_n(&x, __ATOMIC_SEQ_CST));
+  } else if (seen) {
+    pthread_mutex_lock(&m);
+    if (!strcmp(is, "woken-few"))
+      for (int i = 0; i < 2; i++) pthread_cond_wait(&c, &m);
+    else
+      while (!__atomic_load_n(&x, __ATOMIC_SEQ_CST)) pthread_cond_wait(&c, &m);
+    pthread_mutex_unlock(&m);
+    printf("%d", __atomic_load_n(&x, __ATOMIC_SEQ_CST));
   } else {
     int a = get();
     int b = get();

@@ -132,7 +132,7 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
             body.extend([Op::ReadLock(mutex), access(random, variable), Op::Unlock(mutex)]);
         }
         11 => {
-            let timeout = (random.below(2) == 0 && may_time_out(flavor, body)).then_some(0);
+            let timeout = (random.below(2) == 0).then_some(0);
             body.extend([Op::Lock(0), Op::Wait { condition: 0, mutex: 0, timeout }, Op::Unlock(0)]);
         }
         12 => body.push(Op::Signal(0)),
@@ -167,7 +167,7 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
             body.push(Op::Meet { barrier, register: pick(random) });
         }
         26 => {
-            let timed = random.below(2) == 0 && may_time_out(flavor, body);
+            let timed = random.below(2) == 0;
             body.push(Op::FutexWait { variable, expected: i64::from(random.below(2)), register: pick(random), timed });
         }
         27 => {
@@ -176,14 +176,14 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
             body.extend(change.into_iter().filter(|_| random.below(2) == 0));
             body.push(Op::FutexWake { variable, count, register: pick(random) });
         }
-        28 if may_time_out(flavor, body) => body.extend([
+        28 => body.extend([
             Op::TimedLock { mutex, register: 1 },
             Op::SkipUnless { count: 2, register: 1, value: 0 },
             access(random, variable),
             Op::Unlock(mutex),
         ]),
-        29 if random.below(2) == 0 && may_time_out(flavor, body) => body.push(Op::TimedTake { semaphore: 0, register: pick(random) }),
-        28 | 29 => body.push(Op::TryTake { semaphore: 0, register: pick(random) }),
+        29 if random.below(2) == 0 => body.push(Op::TimedTake { semaphore: 0, register: pick(random) }),
+        29 => body.push(Op::TryTake { semaphore: 0, register: pick(random) }),
         30 => body.extend([
             Op::Enter { once: 0, register: 1 },
             Op::SkipUnless { count: 2, register: 1, value: 1 },
@@ -192,18 +192,6 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
         ]),
         _ => body.push(if random.below(4) == 0 { Op::ExitProcess } else { Op::Yield }),
     }
-}
-
-/// Whether there may be one more time limit. Interpreted by a compiled program, all those of a body are in one place, where a thread does not time out
-/// again until others have changed something.
-fn may_time_out(flavor: Flavor, body: &[Op]) -> bool {
-    let has_limit = |op: &Op| match *op {
-        Op::Wait { timeout, .. } => timeout.is_some(),
-        Op::FutexWait { timed, .. } => timed,
-        Op::TimedLock { .. } | Op::TimedTake { .. } => true,
-        _ => false,
-    };
-    flavor != Flavor::Primitives || !body.iter().any(has_limit)
 }
 
 /// A call on pipes.

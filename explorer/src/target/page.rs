@@ -185,7 +185,7 @@ pub enum Note {
     Signals = 2,
     /// A thread asks to be cancelled at any instruction.
     Cancels = 3,
-    /// A wait timed out only once in a place between changes by other threads.
+    /// Waits may time out, but not for ever in one place.
     BoundedTimeouts = 4,
     /// Injected locks were revoked.
     Revocations = 5,
@@ -237,7 +237,7 @@ pub enum Note {
     SeveralLocks = 28,
     /// The program looks at itself by files in `/proc`.
     OwnFiles = 29,
-    /// A thread whose wait had timed out was kept from having it time out again.
+    /// A thread whose wait had ended by itself was kept from having it do so again.
     HeldTimeouts = 30,
     /// An allocation failed for which the program alone might have found memory.
     HeapFull = 31,
@@ -249,10 +249,13 @@ pub const NOTES: &[(Note, &str)] = &[
     (Note::EarlyThread, "a thread was created before main: it runs outside of control"),
     (Note::Signals, "the program handles signals: those of its threads are explored, not those from outside"),
     (Note::Cancels, "a thread asks to be cancelled at any instruction: it is only at the points where others are"),
-    (Note::BoundedTimeouts, "timed waits: a thread times out at most once in a place between changes by other threads"),
+    (
+        Note::BoundedTimeouts,
+        "timed waits: in one place a thread times out three times, and then only once between changes by other threads",
+    ),
     (
         Note::HeldTimeouts,
-        "timed waits: a thread comes to one again that had timed out, and does so again only when others change something or cannot go on, so more may happen",
+        "timed waits: a thread comes to one again and again, and times out or wakes there only when others change something or cannot go on, so more may happen",
     ),
     (Note::HeapFull, "memory: an allocation failed, as a thread of an explored program has 4 GiB at most"),
     (Note::SeveralLocks, "std::lock and std::scoped_lock: executions in which threads get in each other's way there for ever are left out"),

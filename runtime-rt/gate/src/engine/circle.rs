@@ -36,6 +36,8 @@ pub(crate) struct Circle {
     alone: u32,
     /// How it goes round, if it was found to go in a circle: said to the model with its next request.
     found: Option<Way>,
+    /// Whether it was found to go in a circle since it last changed something.
+    repeats: bool,
     /// What may end the circle, as far as it has looked since.
     hope: Hope,
     /// Where the thread writes at most a word after its last pass, and what was there.
@@ -56,6 +58,7 @@ impl Circle {
         self.bits = 0;
         self.hope = Hope::None;
         self.doubt = None;
+        self.repeats = false;
     }
 
     /// The thread is about to write here, or to try to, where this is now: it is progress if something else is there at the next pass.
@@ -80,6 +83,11 @@ impl Circle {
     /// Whether a circle was found since this was last asked; what may end it, and how the thread goes round.
     pub(crate) fn take(&mut self) -> Option<(Hope, Way)> {
         self.found.take().map(|way| (self.hope, way))
+    }
+
+    /// Whether the thread comes back to the state in which it is now, with nothing changed, and no clock nor luck that would end that.
+    pub(crate) fn repeats(&self) -> bool {
+        self.repeats && self.hope == Hope::None
     }
 
     /// Whether a circle was found and not yet said.
@@ -117,6 +125,7 @@ impl Circle {
             if passed.last.replace(now) == Some(now) {
                 let way = if own == changes.own { Way::Idle } else { Way::Changing };
                 self.found = self.found.max(Some(way));
+                self.repeats = true;
             }
         }
     }

@@ -105,7 +105,7 @@ fn step(engine: &Engine, strategy: &mut dyn Strategy, limit: u64, current: Optio
             early::count(model.holds.take_lost());
         }
         model.find_enabled();
-        if core::mem::take(&mut model.held_timeouts) {
+        if core::mem::take(&mut model.held_ends) {
             control::note(Note::HeldTimeouts);
         }
         if !model.found_enabled().is_empty() {

@@ -9,7 +9,7 @@ use super::habits::Habit;
 use super::interrupts;
 use super::lifetime;
 use crate::gate::ask::{Ask, Request};
-use crate::gate::model::Model;
+use crate::gate::model::{Model, Spurious};
 use crate::gate::thread::{Hope, Way};
 use crate::interpose::once;
 use explorer::races::Party;
@@ -53,10 +53,14 @@ impl Engine {
             let here = 0_u8;
             once::leave_abandoned(self, (&raw const here).expose_provenance());
         }
-        if request.ask.has_time_limit() {
+        if request.ask.has_time_limit()
+            || (matches!(request.ask, Ask::Waiting { .. }) && self.model.borrow().spurious == Spurious::Possible)
+        {
             let here = 0_u8;
-            let place = self.with_current(|fiber| circle::callers(fiber, (&raw const here).expose_provenance()));
-            self.model.borrow_mut().threads[me.index()].place = place;
+            let (place, repeats) =
+                self.with_current(|fiber| (circle::callers(fiber, (&raw const here).expose_provenance()), fiber.circle.borrow().repeats()));
+            let entry = &mut self.model.borrow_mut().threads[me.index()];
+            (entry.place, entry.repeats) = (place, repeats);
         }
         self.model.borrow_mut().threads[me.index()].request = request;
         let reply = self.ask(me);

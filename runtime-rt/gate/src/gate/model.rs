@@ -1,8 +1,8 @@
 //! The model of one execution: what every thread is about to do, whether it can, and what happens when it does.
 //!
 //! Enabledness is exact: a thread that the model says is enabled never blocks. Time is virtual: it passes only by sleeping
-//! and by time-outs. A wait with a deadline may time out at any moment, but only once until another thread changes
-//! something; otherwise loops of timed waits would go on for ever.
+//! and by time-outs. A wait with a deadline may time out at any moment, but in one place only some times until another thread changes
+//! something; otherwise loops of timed waits would go on for ever (`ends`).
 //!
 //! Not handled: time-outs that are impossible in real time because another thread's deadline comes first are explored too.
 
@@ -16,6 +16,7 @@ use model::ids::{ObjectId, SiteKey, ThreadId};
 use model::pair::Rw;
 
 use super::ask::{Ask, Nanoseconds, Request, Until};
+use super::ends::Ends;
 use super::injected::Holds;
 use super::lock::{Lock, LockKind};
 use super::objects::{Objects, State};
@@ -32,7 +33,7 @@ pub(crate) enum Spurious {
     /// They never do.
     #[default]
     Never,
-    /// At any moment, but only once until another thread has changed something.
+    /// At any moment, but in one place only some times until another thread has changed something.
     Possible,
 }
 
@@ -53,8 +54,8 @@ pub(crate) struct Model {
     pub(super) changed: bool,
     /// Whether one of these threads waits for what changes unseen: memory, time, the kernel.
     pub(super) watched: bool,
-    /// Whether a thread was kept from timing out once more where it had before, while others could go on.
-    pub(crate) held_timeouts: bool,
+    /// Whether a thread was kept from having its wait end by itself once more where it had before, in another state, while others could go on.
+    pub(crate) held_ends: bool,
     /// Synchronization objects.
     pub(crate) objects: Objects,
     /// Injected locks.
@@ -103,7 +104,7 @@ impl Model {
         self.ready = ThreadSet::EMPTY;
         self.alone = None;
         self.dependent = ThreadSet::EMPTY;
-        (self.changed, self.watched, self.held_timeouts) = (true, false, false);
+        (self.changed, self.watched, self.held_ends) = (true, false, false);
         self.create();
     }
 
@@ -126,9 +127,10 @@ impl Model {
             woken: false,
             own_changes: 0,
             place: 0,
-            timed_out_at: None,
-            timed_out_in: Vec::new(),
-            woken_for_nothing_at: None,
+            waits: 0,
+            repeats: false,
+            time_outs: Ends::default(),
+            wake_ups: Ends::default(),
             spinning_at: None,
             hope: Hope::None,
             worked: Nanoseconds(0),
@@ -208,9 +210,9 @@ impl Model {
         self.changes - self.threads[thread.index()].own_changes
     }
 
-    /// How many changes this thread has made.
+    /// How many changes this thread has made, those among them by which it let others have its mutex while it waited.
     pub(crate) fn own_changes(&self, thread: ThreadId) -> u64 {
-        self.threads[thread.index()].own_changes
+        self.threads[thread.index()].own_changes + self.threads[thread.index()].waits
     }
 
     /// The thread goes round in a circle: it is not enabled until another one changes something. A thread that holds a
@@ -266,7 +268,7 @@ impl Model {
     pub(crate) fn free_timeouts(&mut self) -> bool {
         let mut any = false;
         for thread in &mut self.threads {
-            any |= thread.life == Life::Alive && thread.timed_out_at.take().is_some();
+            any |= thread.life == Life::Alive && thread.time_outs.free();
         }
         self.changed |= any;
         any
@@ -384,10 +386,9 @@ impl Model {
             let since = |at: Option<u64>| at.is_some_and(|at| at == self.changes_by_others(id));
             (entry.life as u8, entry.woken, entry.signals, entry.for_all, entry.blocked, entry.cancelled, entry.joined, entry.ending)
                 .hash(digest);
-            if since(entry.timed_out_at) {
-                entry.timed_out_in.hash(digest);
-            }
-            (since(entry.timed_out_at), since(entry.woken_for_nothing_at), since(entry.spinning_at), entry.hope).hash(digest);
+            let ends = [&entry.time_outs, &entry.wake_ups];
+            ends.into_iter().flat_map(|ends| ends.standing(self.changes_by_others(id))).for_each(|end| end.hash(digest));
+            (since(entry.spinning_at), entry.hope).hash(digest);
             let event = self.pending.get(thread).copied().flatten();
             event.map(|event| (event.kind.code().number(), event.range.map(|range| range.address), event.site)).hash(digest);
         }

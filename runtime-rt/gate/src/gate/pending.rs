@@ -71,7 +71,7 @@ impl Model {
                 }
             }
         }
-        self.held_timeouts |= held && !self.ready.is_empty();
+        self.held_ends |= held && !self.ready.is_empty();
         self.alone = self.exiting.filter(|&thread| self.ready.contains(thread)).map(ThreadSet::one);
     }
 
@@ -266,7 +266,7 @@ impl Model {
     pub(super) fn may_wake_for_nothing(&self, thread: ThreadId) -> bool {
         let entry = &self.threads[thread.index()];
         let waits = self.spurious == Spurious::Possible && matches!(entry.request.ask, Ask::Waiting { .. });
-        waits && entry.woken_for_nothing_at != Some(self.changes_by_others(thread))
+        waits && entry.may_wake(self.changes_by_others(thread))
     }
 
     /// Whether the program is one that sends itself signals, which any thread may take: all have one word then.
@@ -293,7 +293,7 @@ impl Model {
         }
     }
 
-    /// Of a thread that cannot go on: whether its wait would time out, had it not done so before.
+    /// Of a thread that cannot go on: whether its wait would end by itself, had it not done so before, and the thread is not in the state in which it was then.
     fn is_held(&self, thread: ThreadId) -> bool {
         let entry = &self.threads[thread.index()];
         let has_limit = match self.pending[thread.index()].map(|event| event.kind) {
@@ -301,7 +301,8 @@ impl Model {
             Some(EventKind::External) => matches!(entry.request.ask, Ask::Call { until: Until::Deadline(_), .. }),
             _ => false,
         };
-        has_limit && !entry.may_time_out(self.changes_by_others(thread))
+        let could_wake = self.spurious == Spurious::Possible && matches!(entry.request.ask, Ask::Waiting { .. }) && !entry.woken;
+        !entry.repeats && (could_wake || (has_limit && !entry.may_time_out(self.changes_by_others(thread))))
     }
 
     /// Whether a system call would not have to wait.

@@ -90,6 +90,7 @@ impl Model {
             (Ask::Unlock { .. }, Some(lock), _) => self.objects.lock(lock).unlock(thread),
             (Ask::WaitRelease { .. }, Some(condition), _) => {
                 self.objects.condition(condition).waiters.push(thread);
+                self.threads[thread.index()].waits += 1;
                 mutex.map_or(0, |mutex| self.objects.lock(mutex).unlock(thread))
             }
             (Ask::Waiting { .. } | Ask::Reacquire { .. }, _, _) => mutex.map_or(0, |mutex| self.objects.lock(mutex).lock(thread)),
@@ -211,14 +212,16 @@ impl Model {
     }
 
     fn wake_for_nothing(&mut self, thread: ThreadId) -> i32 {
-        self.threads[thread.index()].woken_for_nothing_at = Some(self.changes_by_others(thread));
+        let others = self.changes_by_others(thread);
+        let entry = &mut self.threads[thread.index()];
+        entry.wake_ups.note(entry.place, others);
         FOR_NOTHING
     }
 
     fn time_out(&mut self, thread: ThreadId) -> i32 {
         let others = self.changes_by_others(thread);
         let entry = &mut self.threads[thread.index()];
-        entry.note_time_out(others);
+        entry.time_outs.note(entry.place, others);
         if let Ask::Waiting { until: Until::Deadline(at), .. }
         | Ask::Lock { until: Until::Deadline(at), .. }
         | Ask::ReadLock { until: Until::Deadline(at), .. }
@@ -395,14 +398,16 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_times_out_once_until_another_thread_changes_something() {
+    fn a_wait_times_out_a_few_times_until_another_thread_changes_something() {
         let mut model = model();
         let deadline = Until::Deadline(Nanoseconds(EPOCH.0 + 5));
-        wait(&mut model, B, deadline);
-        assert_eq!(perform(&mut model, B), libc::ETIMEDOUT);
-        assert_eq!(model.now(), Nanoseconds(EPOCH.0 + 5), "time has passed");
-        run(&mut model, B, Ask::Reacquire { mutex: at(0), kind: KIND });
-        run(&mut model, B, unlock());
+        for _ in 0..3 {
+            wait(&mut model, B, deadline);
+            assert_eq!(perform(&mut model, B), libc::ETIMEDOUT);
+            assert_eq!(model.now(), Nanoseconds(EPOCH.0 + 5), "time has passed");
+            run(&mut model, B, Ask::Reacquire { mutex: at(0), kind: KIND });
+            run(&mut model, B, unlock());
+        }
         wait(&mut model, B, deadline);
         assert!(!model.enabled().contains(B));
         run(&mut model, A, Ask::SemPost { semaphore: at(200), count: 0 });

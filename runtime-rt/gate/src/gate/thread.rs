@@ -2,12 +2,11 @@
 //!
 //! Not here: what it may do next (`model`).
 
-use alloc::vec::Vec;
-
 use model::event::Range;
 use model::ids::ObjectId;
 
 use super::ask::{Nanoseconds, Request};
+use super::ends::{Ends, Free};
 
 /// How far a thread has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,17 +35,14 @@ impl Thread {
         self.called = Range { address: identity + 20, length: 4 };
     }
 
-    /// Whether it may time out where it stands, when others have made so many changes: once in each place until they make more.
+    /// Whether it may time out where it stands, when others have made so many changes.
     pub(super) fn may_time_out(&self, others: u64) -> bool {
-        self.timed_out_at != Some(others) || !self.timed_out_in.contains(&self.place)
+        self.time_outs.may_end(self.place, others, Free::InAll, self.repeats)
     }
 
-    /// It times out where it stands.
-    pub(super) fn note_time_out(&mut self, others: u64) {
-        if self.timed_out_at.replace(others) != Some(others) {
-            self.timed_out_in.clear();
-        }
-        self.timed_out_in.push(self.place);
+    /// Whether it may be woken there without a cause.
+    pub(super) fn may_wake(&self, others: u64) -> bool {
+        self.wake_ups.may_end(self.place, others, Free::SinceChange, self.repeats)
     }
 
     /// Signals that it has to take now.
@@ -96,14 +92,16 @@ pub(crate) struct Thread {
     pub(super) woken: bool,
     /// How many changes it has made itself.
     pub(super) own_changes: u64,
-    /// Where it stands, callers included; known when it waits with a time limit.
+    /// How often it has given up a mutex to wait on a condition.
+    pub(super) waits: u64,
+    /// Where it stands, callers included; known when its wait may end by itself.
     pub(crate) place: u64,
-    /// How many changes others had made when it last timed out.
-    pub(super) timed_out_at: Option<u64>,
-    /// In which places it has timed out since.
-    pub(super) timed_out_in: Vec<u64>,
-    /// How many changes others had made when its wait last ended without a cause.
-    pub(super) woken_for_nothing_at: Option<u64>,
+    /// Whether it came there in the same state as a turn before, and nothing has changed since; likewise.
+    pub(crate) repeats: bool,
+    /// Its waits that have timed out.
+    pub(super) time_outs: Ends,
+    /// Those that have ended without a cause.
+    pub(super) wake_ups: Ends,
     /// How many changes others had made when it was found to spin: it has nothing to do until there are more.
     pub(super) spinning_at: Option<u64>,
     /// What else may end that.

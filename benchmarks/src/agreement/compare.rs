@@ -122,7 +122,7 @@ fn interpreted(gated: &Path, program: &Program, expected: &Expected, schedules: 
     let mut wrong = Vec::new();
     let mut failures: Option<Words> = None;
     for search in search::searches(expected.bound) {
-        let explored = match search::explore(gated, &data, search) {
+        let explored = match search::explore(gated, &data, program.spurious, search) {
             Ok(explored) => explored,
             Err(error) => {
                 wrong.push(format!("{error:#}"));
@@ -199,7 +199,8 @@ impl Builder<'_> {
             let bound = (reach == Reach::Bounded).then_some(expected.bound);
             let check = Child::new(self.atomfix, LIMIT).within(self.folder).args(["check", "./app", "--outcomes", "--json", "app.json"]);
             let preemptions = bound.map_or_else(|| "none".to_owned(), |bound| bound.to_string());
-            let end = check.args(["--strategy", strategy, "--preemptions", &preemptions]).run()?;
+            let spurious = ["--spurious"].into_iter().filter(|_| program.spurious);
+            let end = check.args(["--strategy", strategy, "--preemptions", &preemptions]).args(spurious).run()?;
             if !matches!(end.status.code(), Some(0 | 1)) {
                 end.succeeded()?;
                 continue;

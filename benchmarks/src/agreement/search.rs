@@ -58,17 +58,18 @@ const MOST_STEPS: u64 = 10_000;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Explores a gated program with these arguments.
+/// Explores a gated program with this argument, where waits may end without a cause or not.
 ///
 /// # Errors
 /// When it does not start, or was not explored to its end, or does not repeat itself.
-pub fn explore(gated: &Path, argument: &str, search: Search) -> Result<Explored> {
+pub fn explore(gated: &Path, argument: &str, spurious: bool, search: Search) -> Result<Explored> {
     let program = Program { path: gated.to_owned(), name: OsString::from("app"), arguments: vec![argument.into()] };
     let config = Config { name: Name::DepthFirst, preemptions: Preemptions::Unlimited, executions: None, seed: 0 };
     let part = Part { work: search.work, subtree: Subtree::default(), steps: u64::MAX };
     let setup = Setup {
         steps: MostSteps::Number(MOST_STEPS),
         outcomes: true,
+        spurious,
         part: Some(part),
         sequel: Sequel::Nothing,
         ..Setup::exploring(config)

@@ -42,7 +42,7 @@ pub fn execute(program: &Program, strategy: &mut dyn Strategy, pending: &mut Vec
     execute_after(program, strategy, pending, &mut Vec::new())
 }
 
-/// As `execute`, after another one, which took these steps, each with whom it woke, and which it may repeat to a part.
+/// As `execute`, after another one, which took these steps, each with the option taken in it, and which it may repeat to a part.
 fn execute_after(
     program: &Program,
     strategy: &mut dyn Strategy,
@@ -51,9 +51,9 @@ fn execute_after(
 ) -> (Option<Outcome>, usize) {
     let mut machine = Machine::new(program);
     before.truncate(strategy.repeats());
-    for &(thread, woken) in &*before {
+    for &(thread, option) in &*before {
         assert!(machine.enabled(program).contains(thread), "{thread} goes on as before");
-        assert_eq!(machine.perform(program, thread, woken), None, "what is repeated does not end");
+        assert_eq!(machine.perform(program, thread, option), None, "what is repeated does not end");
         machine.take_dropped();
     }
     strategy.repeated(before.len());
@@ -82,10 +82,10 @@ fn execute_after(
         };
         assert!(enabled.contains(thread), "{thread} was chosen, which is not enabled");
         let event = pending[thread.index()].expect("an enabled thread has a pending event");
-        let woken = pick(&machine, program, thread, event.object, strategy);
+        let option = pick(&machine, program, thread, event.object, strategy);
         let overwritten = machine.overwritten(program, thread);
         let ready = machine.ready_ends();
-        let outcome = machine.perform(program, thread, woken);
+        let outcome = machine.perform(program, thread, option);
         strategy.executed(&Step { thread, event });
         if let Some(before) = overwritten {
             strategy.overwrote(before);
@@ -95,7 +95,7 @@ fn execute_after(
             strategy.released(thread, lock, left);
         }
         steps += 1;
-        before.push((thread, woken));
+        before.push((thread, option));
         current = Some(thread);
         if let Some(outcome) = outcome {
             pending[thread.index()] = None;
@@ -117,12 +117,17 @@ fn tell_supplies(machine: &Machine, program: &Program, thread: ThreadId, before:
 }
 
 fn pick(machine: &Machine, program: &Program, thread: ThreadId, condition: Option<ObjectId>, strategy: &mut dyn Strategy) -> usize {
-    let waiters = machine.waiters(program, thread);
-    if waiters.len() < 2 {
+    let (options, waiters) = (machine.options(program, thread), machine.waiters(program, thread));
+    if options < 2 {
         return 0;
     }
-    let picked = strategy.pick(&Pick::Waiter { condition, waiters }) as usize;
-    assert!(picked < waiters.len(), "{picked} was picked of {waiters:?}");
+    let pick = if waiters.is_empty() {
+        Pick::Value { options: u32::try_from(options).expect("few options") }
+    } else {
+        Pick::Waiter { condition, waiters }
+    };
+    let picked = strategy.pick(&pick) as usize;
+    assert!(picked < options, "{picked} was picked: {pick:?}");
     picked
 }
 

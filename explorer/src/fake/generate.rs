@@ -78,7 +78,8 @@ pub fn program(seed: u64, flavor: Flavor) -> Program {
         }
         bodies.push(body);
     }
-    Program { bodies, sizes, room: vec![1, 2], meets: vec![2, 3] }
+    let spurious = matches!(flavor, Flavor::Primitives | Flavor::Waits) && random.below(4) == 0;
+    Program { bodies, sizes, room: vec![1, 2], meets: vec![2, 3], spurious }
 }
 
 /// Whether the body has ended the process, where nothing can follow that.

@@ -187,6 +187,7 @@ impl Machine {
             Op::ReadLock(mutex) => object(Sort::Mutex, mutex, EventKind::ReadLock),
             Op::Unlock(mutex) => object(Sort::Mutex, mutex, EventKind::Unlock),
             Op::Wait { condition, mutex, timeout } => match (state.phase, timeout) {
+                (Phase::Waiting, None) if program.spurious => object(Sort::Condition, condition, EventKind::WaitSpurious),
                 (Phase::Waiting, None) => object(Sort::Condition, condition, EventKind::Waiting),
                 (Phase::Waiting, Some(_)) => object(Sort::Condition, condition, EventKind::WaitTimeout),
                 (Phase::Woken | Phase::Expired, _) => object(Sort::Mutex, mutex, EventKind::WaitReacquire),
@@ -231,7 +232,7 @@ impl Machine {
             Some(Op::Lock(mutex)) => self.is_free(mutex),
             Some(Op::ReadLock(mutex)) => self.mutexes[mutex].owner.is_none(),
             Some(Op::Wait { mutex, timeout, .. }) => match state.phase {
-                Phase::Waiting => timeout.is_some(),
+                Phase::Waiting => timeout.is_some() || program.spurious,
                 Phase::Woken | Phase::Expired => self.is_free(mutex),
                 _ => true,
             },
@@ -274,6 +275,15 @@ impl Machine {
         match (self.threads[thread.index()].phase, self.op(program, thread)) {
             (Phase::Running, Some(Op::Signal(condition))) => self.waiting.at_condition(condition),
             _ => &[],
+        }
+    }
+
+    /// How many ways there are to perform the thread's pending event: whom it wakes, or whether it times out or is woken without a cause.
+    #[must_use]
+    pub fn options(&self, program: &Program, thread: ThreadId) -> usize {
+        match (self.threads[thread.index()].phase, self.op(program, thread)) {
+            (Phase::Waiting, Some(Op::Wait { timeout: Some(_), .. })) if program.spurious => 2,
+            _ => self.waiters(program, thread).len().max(1),
         }
     }
 

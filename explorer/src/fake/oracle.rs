@@ -58,9 +58,9 @@ fn visit(program: &Program, machine: &Machine, current: Option<ThreadId>, within
             Within::Delays(left) => left.checked_sub(delays(program, machine, current, &enabled, thread)).map(Within::Delays),
         };
         let Some(within) = within else { continue };
-        for woken in 0..machine.waiters(program, thread).len().max(1) {
+        for option in 0..machine.options(program, thread) {
             let mut next = machine.clone();
-            let outcome = next.perform(program, thread, woken);
+            let outcome = next.perform(program, thread, option);
             drop(next.take_dropped());
             match outcome {
                 Some(outcome) => {
@@ -81,7 +81,7 @@ fn visit(program: &Program, machine: &Machine, current: Option<ThreadId>, within
 
 fn is_preemption(program: &Program, machine: &Machine, current: Option<ThreadId>, enabled: &[ThreadId], thread: ThreadId) -> bool {
     let kind = |thread: ThreadId| machine.pending(program, thread).map(|event| event.kind);
-    let timed = |thread: ThreadId| matches!(kind(thread), Some(EventKind::WaitTimeout | EventKind::LockTimeout));
+    let timed = |thread: ThreadId| matches!(kind(thread), Some(EventKind::WaitTimeout | EventKind::LockTimeout | EventKind::WaitSpurious));
     let reluctant = |thread: ThreadId| matches!(kind(thread), Some(EventKind::Yield | EventKind::ExitProcess));
     let left_behind = current.filter(|c| *c != thread && enabled.contains(c) && !timed(*c) && !reluctant(*c));
     left_behind.is_some() || (timed(thread) && enabled.iter().any(|&other| !timed(other)))
@@ -91,7 +91,7 @@ fn is_preemption(program: &Program, machine: &Machine, current: Option<ThreadId>
 /// after it follow in order of ids.
 fn delays(program: &Program, machine: &Machine, current: Option<ThreadId>, enabled: &[ThreadId], thread: ThreadId) -> u32 {
     let reluctance = |thread: ThreadId| match machine.pending(program, thread).map(|event| event.kind) {
-        Some(EventKind::WaitTimeout | EventKind::LockTimeout) => 2,
+        Some(EventKind::WaitTimeout | EventKind::LockTimeout | EventKind::WaitSpurious) => 2,
         Some(EventKind::Yield | EventKind::ExitProcess) => 1,
         _ => 0,
     };
@@ -126,10 +126,10 @@ fn schedules(program: &Program, machine: &Machine, path: &mut Vec<Taken>, classe
     }
     for thread in enabled.iter() {
         let event = machine.pending(program, thread).expect("an enabled thread has a pending event");
-        for woken in 0..machine.waiters(program, thread).len().max(1) {
+        for option in 0..machine.options(program, thread) {
             let mut next = machine.clone();
-            let failed = next.perform(program, thread, woken).is_some();
-            path.push((thread, event, woken));
+            let failed = next.perform(program, thread, option).is_some();
+            path.push((thread, event, option));
             if failed {
                 classes.insert(normal_form(path));
             } else {
@@ -144,13 +144,13 @@ fn normal_form(path: &[Taken]) -> Trace {
     let mut numbers = BTreeMap::<ThreadId, usize>::new();
     let mut steps: Vec<(ThreadId, usize, Event)> = Vec::new();
     let mut form = Vec::new();
-    for &(thread, event, woken) in path {
+    for &(thread, event, option) in path {
         let number = numbers.entry(thread).or_default();
         let before = steps.iter().filter(|(other, _, e)| *other != thread && dependent(e, &event)).map(|&(t, n, _)| (t, n));
         // Independent steps come before it in any order.
         let mut before: Vec<_> = before.collect();
         before.sort_unstable();
-        form.push((thread, *number * 8 + woken, before));
+        form.push((thread, *number * 8 + option, before));
         steps.push((thread, *number, event));
         *number += 1;
     }

@@ -14,8 +14,9 @@ const WOKEN: i64 = 1;
 const TIMED_OUT: i64 = 2;
 
 impl Machine {
-    /// Performs a thread's pending event. `woken` is the place of whom a signal wakes. An outcome ends the run.
-    pub fn perform(&mut self, program: &Program, thread: ThreadId, woken: usize) -> Option<Outcome> {
+    /// Performs a thread's pending event. `option` is which of its options: the place of whom a signal wakes; of a wait that may time out as well as end without
+    /// a cause, 0 for the first. An outcome ends the run.
+    pub fn perform(&mut self, program: &Program, thread: ThreadId, option: usize) -> Option<Outcome> {
         let op = self.op(program, thread);
         let index = thread.index();
         let phase = self.threads[index].phase;
@@ -110,7 +111,8 @@ impl Machine {
             Op::Wait { condition, mutex, timeout } => match phase {
                 Phase::Waiting => {
                     self.waiting.leave(Place::Condition(condition), thread);
-                    self.threads[index].phase = Phase::Expired;
+                    let times_out = timeout.is_some() && option == 0;
+                    self.threads[index].phase = if times_out { Phase::Expired } else { Phase::Woken };
                     return None;
                 }
                 Phase::Woken | Phase::Expired => {
@@ -130,7 +132,7 @@ impl Machine {
                 }
             },
             Op::Signal(condition) => {
-                let woken = self.waiting.wake(Place::Condition(condition), woken);
+                let woken = self.waiting.wake(Place::Condition(condition), option);
                 self.wake(woken);
             }
             Op::Broadcast(condition) => {

@@ -20,7 +20,7 @@
 //! | `create a`, `join a`, `yield`, `exit` | threads; `exit` ends the process: what comes after it runs alone |
 //! | `assert r == 1`, `skip 2 unless r == 1`, `drop k` | part of the step before them; an assertion that fails is one of its own; `drop` is a release, `drop k R` weakens |
 //!
-//! Names need no declaration. A pipe has room for as much as the number at the end of its name says (`p2`), for one thing without. Texts are ours, so a mistake in one panics.
+//! Names need no declaration. Waits on conditions end without a cause where a program's `spurious` says so, not its text. A pipe has room for as much as the number at the end of its name says (`p2`), for one thing without. Texts are ours, so a mistake in one panics.
 
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -38,6 +38,8 @@ pub struct Program {
     pub room: Vec<usize>,
     /// For how many threads each barrier is.
     pub meets: Vec<usize>,
+    /// Whether waits on conditions may end without a cause.
+    pub spurious: bool,
 }
 
 /// How many objects of each sort there are.
@@ -172,7 +174,7 @@ pub fn parse(text: &str) -> Program {
         onces: names.onces.len(),
     };
     let numbers = |names: &[String]| names.iter().map(|name| number_at_end(name)).collect();
-    Program { bodies, sizes, room: numbers(&names.pipes), meets: numbers(&names.barriers) }
+    Program { bodies, sizes, room: numbers(&names.pipes), meets: numbers(&names.barriers), spurious: false }
 }
 
 /// The number at the end of a name; 1 without.

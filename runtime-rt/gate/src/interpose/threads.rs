@@ -21,7 +21,7 @@ use crate::engine::lenders::CREATE;
 use crate::engine::lifetime;
 use crate::engine::thread_names;
 use crate::gate::ask::{Ask, Until};
-use crate::gate::thread::Cancellation;
+use crate::gate::thread::{Cancellation, Life};
 use crate::sys::real::{Real, real};
 
 static JOIN: Real = Real::new(c"pthread_join");
@@ -92,6 +92,15 @@ pub(super) fn owner(engine: &Engine, identity: libc::pthread_t) -> Option<Thread
     let lent = || engine.lenders.borrow().iter().position(|lender| lender.identity == identity).map(|at| at + 1);
     let at = if identity == engine.initial.get().identity { Some(0) } else { lent() };
     at.filter(|&at| at < engine.fibers.borrow().len()).map(ThreadId::new)
+}
+
+/// In a fiber: does this to the thread with this identity, detached or not. It is a step also where the thread has been joined: in other schedules it may
+/// have been there still.
+fn reach(engine: &Engine, identity: libc::pthread_t, act: impl FnOnce(ThreadId) -> c_int) -> c_int {
+    let Some(thread) = owner(engine, identity) else { return libc::ESRCH };
+    let result = act(thread);
+    let has_ended = engine.model.borrow().threads[thread.index()].life == Life::Ended;
+    if has_ended && find(engine, identity).is_none() { libc::ESRCH } else { result }
 }
 
 fn forget(engine: &Engine, thread: ThreadId) -> *mut c_void {
@@ -289,13 +298,10 @@ export! {
 
     fn pthread_cancel(identity: libc::pthread_t) -> c_int {
         let Some(engine) = running() else { return real!(CANCEL, fn(libc::pthread_t) -> c_int, identity) };
-        match find(engine, identity) {
-            Some(to) => {
-                habits::show(engine, Habit::Interrupts);
-                engine.point(Ask::Cancel { to })
-            }
-            None => libc::ESRCH,
-        }
+        reach(engine, identity, |to| {
+            habits::show(engine, Habit::Interrupts);
+            engine.point(Ask::Cancel { to })
+        })
     }
 
     fn pthread_testcancel() {
@@ -328,10 +334,7 @@ export! {
 
     fn pthread_kill(identity: libc::pthread_t, signal: c_int) -> c_int {
         let Some(engine) = running() else { return real!(KILL, fn(libc::pthread_t, c_int) -> c_int, identity, signal) };
-        match find(engine, identity) {
-            Some(to) => interrupts::send(engine, to, signal),
-            None => libc::ESRCH,
-        }
+        reach(engine, identity, |to| interrupts::send(engine, to, signal))
     }
 
     fn pthread_sigqueue(identity: libc::pthread_t, signal: c_int, value: *mut c_void) -> c_int {
@@ -339,10 +342,7 @@ export! {
             return real!(QUEUE, fn(libc::pthread_t, c_int, *mut c_void) -> c_int, identity, signal, value);
         };
         control::note(Note::QueuedSignals);
-        match find(engine, identity) {
-            Some(to) => interrupts::send(engine, to, signal),
-            None => libc::ESRCH,
-        }
+        reach(engine, identity, |to| interrupts::send(engine, to, signal))
     }
 }
 

@@ -44,6 +44,21 @@ fn inform(information: *mut c_void, signal: c_int) {
     store(information.cast::<[i32; INTS]>(), known);
 }
 
+/// Changes what the running thread blocks. It sees to signals before, which it may block from then on, and after.
+fn change_mask(set: *const Set, change: impl FnOnce() -> c_int) -> c_int {
+    let look = || {
+        if let Some(engine) = running() {
+            interrupts::look_for_signals(engine);
+        }
+    };
+    if !set.is_null() {
+        look();
+    }
+    let result = change();
+    look();
+    result
+}
+
 /// In a fiber: waits until a handler has run, with these signals blocked.
 fn suspend(engine: &Engine, blocked: Option<u64>) -> c_int {
     let me = engine.current().index();
@@ -115,24 +130,19 @@ export! {
 
     fn sigsuspend(set: *const Set) -> c_int {
         match running() {
-            Some(engine) => suspend(engine, Some(bits(set))),
+            Some(engine) => {
+                interrupts::look_for_signals(engine);
+                suspend(engine, Some(bits(set)))
+            }
             None => real!(SUSPEND, fn(*const Set) -> c_int, set),
         }
     }
 
     fn pthread_sigmask(how: c_int, set: *const Set, before: *mut Set) -> c_int {
-        let result = real!(MASK, fn(c_int, *const Set, *mut Set) -> c_int, how, set, before);
-        if let Some(engine) = running() {
-            interrupts::look_for_signals(engine);
-        }
-        result
+        change_mask(set, || real!(MASK, fn(c_int, *const Set, *mut Set) -> c_int, how, set, before))
     }
 
     fn sigprocmask(how: c_int, set: *const Set, before: *mut Set) -> c_int {
-        let result = real!(PROCESS_MASK, fn(c_int, *const Set, *mut Set) -> c_int, how, set, before);
-        if let Some(engine) = running() {
-            interrupts::look_for_signals(engine);
-        }
-        result
+        change_mask(set, || real!(PROCESS_MASK, fn(c_int, *const Set, *mut Set) -> c_int, how, set, before))
     }
 }

@@ -51,7 +51,6 @@ impl Caller<'_> {
             (None, until) => until,
         };
         let ready = if self.asking(|| source(ready)) == Origin::Outside { ready.outside() } else { ready };
-        self.asking(|| self.engine.supplies.is_awaited(ready));
         self.engine.request(self.engine.current(), Request { ask: Ask::Call { ready, until, why: self.why }, site: self.site })
     }
 

@@ -103,6 +103,10 @@ impl Engine {
             let ran = self.suspend();
             let mut model = self.model.borrow_mut();
             model.publish(me);
+            if let Ask::Call { ready, .. } = model.threads[me.index()].request.ask {
+                // Not before, as others may have come between: who may be interrupted has looked for that first.
+                self.supplies.is_awaited(ready);
+            }
             if let Some((hope, way)) = circle {
                 self.goes_in_circle(&mut model, me, hope, way);
             }

@@ -55,10 +55,7 @@ impl Footprint {
     #[must_use]
     #[inline]
     pub fn of(event: &Event) -> Self {
-        let second = match event.kind {
-            EventKind::WaitRelease { mutex: range } | EventKind::Interrupted { by: range } => range,
-            _ => NOWHERE,
-        };
+        let second = event.kind.beside().unwrap_or(NOWHERE);
         let waits_for_outside = matches!(event.kind, EventKind::Interrupted { .. }) && event.range.is_none();
         Self { class: class(event.kind), waits_for_outside, first: event.range.unwrap_or(NOWHERE), second }
     }
@@ -146,13 +143,13 @@ fn class(kind: EventKind) -> Class {
         | K::Lock
         | K::TryLock
         | K::TimedLock
-        | K::LockTimeout
+        | K::LockTimeout { .. }
         | K::Unlock
         | K::WaitRelease { .. }
         | K::Waiting
         | K::WaitReacquire
-        | K::WaitTimeout
-        | K::WaitSpurious
+        | K::WaitTimeout { .. }
+        | K::WaitSpurious { .. }
         | K::Interrupted { .. }
         | K::Signal
         | K::Broadcast

@@ -91,7 +91,10 @@ pub enum EventKind {
     /// Takes it with a time limit: enabled when it is free; while it is not, the pending event is `LockTimeout`.
     TimedLock,
     /// A timed lock gives up. Enabled while the lock is taken.
-    LockTimeout,
+    LockTimeout {
+        /// The thread's own word, to which those write who interrupt it: it does not give up before it has seen to that.
+        by: Option<Range>,
+    },
     /// Takes the read side. Enabled when no writer has it.
     ReadLock,
     /// Takes the read side if no writer has it. Always enabled.
@@ -111,9 +114,15 @@ pub enum EventKind {
     WaitReacquire,
     /// A timed wait ends without being woken: leaves the waiters of the condition. Always enabled; when woken, the pending
     /// event becomes `WaitReacquire`.
-    WaitTimeout,
+    WaitTimeout {
+        /// As of `LockTimeout`.
+        by: Option<Range>,
+    },
     /// A wait ends without any cause, as the standard allows: leaves the waiters of the condition.
-    WaitSpurious,
+    WaitSpurious {
+        /// As of `LockTimeout`.
+        by: Option<Range>,
+    },
     /// A thread that waits takes a signal that it was sent, or sees that it was cancelled; then it goes on waiting, or not. Enabled until
     /// what it waits for is there, which is the event's object. Without one, that is what calls outside bring.
     Interrupted {
@@ -197,6 +206,17 @@ impl EventKind {
         }
     }
 
+    /// Other memory than its object's that it depends on: the mutex that a wait gives up, or the word of those who may interrupt it.
+    #[must_use]
+    #[inline]
+    pub fn beside(self) -> Option<Range> {
+        match self {
+            Self::WaitRelease { mutex: range } | Self::Interrupted { by: range } => Some(range),
+            Self::LockTimeout { by } | Self::WaitTimeout { by } | Self::WaitSpurious { by } => by,
+            _ => None,
+        }
+    }
+
     /// Whether the thread offers the processor at this event, so that switching away before it costs nothing.
     #[must_use]
     pub fn is_yield(self) -> bool {
@@ -206,7 +226,7 @@ impl EventKind {
     /// Whether the event is the passing of a time-out, or another end of a wait that nobody caused.
     #[must_use]
     pub fn is_timeout(self) -> bool {
-        matches!(self, Self::LockTimeout | Self::WaitTimeout | Self::WaitSpurious)
+        matches!(self, Self::LockTimeout { .. } | Self::WaitTimeout { .. } | Self::WaitSpurious { .. })
     }
 
     /// The word by which schedules and reports name it. Words do not tell which child or mutex.
@@ -233,14 +253,14 @@ impl EventKind {
             Self::Fail => 11,
             Self::Lock => 12,
             Self::TryLock => 13,
-            Self::LockTimeout => 14,
+            Self::LockTimeout { .. } => 14,
             Self::ReadLock => 15,
             Self::TryReadLock => 16,
             Self::Unlock => 17,
             Self::WaitRelease { .. } => 18,
             Self::WaitReacquire => 19,
-            Self::WaitTimeout => 20,
-            Self::WaitSpurious => 21,
+            Self::WaitTimeout { .. } => 20,
+            Self::WaitSpurious { .. } => 21,
             Self::Signal => 22,
             Self::Broadcast => 23,
             Self::Acquire { mode: Mode::R } => 24,

@@ -102,7 +102,8 @@ fn setup(schedule: &Schedule, path: &Path) -> Result<Setup, Failure> {
     let strategy = Config { name: Name::DepthFirst, preemptions: Preemptions::Unlimited, executions: None, seed: 0 };
     // Of a wait with a time limit, it is chosen whether it ends by that or without a cause.
     let is_for_nothing = |step: &TakenStep| {
-        step.kind == EventKind::WaitSpurious.code() || step.kind == EventKind::WaitTimeout.code() && !step.picks.is_empty()
+        step.kind == EventKind::WaitSpurious { by: None }.code()
+            || step.kind == EventKind::WaitTimeout { by: None }.code() && !step.picks.is_empty()
     };
     let spurious = steps.iter().any(is_for_nothing);
     let is = |kind| schedule.failure.as_ref().is_some_and(|failure| failure.kind == kind);

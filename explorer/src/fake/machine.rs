@@ -165,7 +165,7 @@ impl Machine {
                 variable,
                 match (state.phase, timed) {
                     (Phase::Waiting, false) => EventKind::Waiting,
-                    (Phase::Waiting, true) => EventKind::WaitTimeout,
+                    (Phase::Waiting, true) => EventKind::WaitTimeout { by: None },
                     (Phase::Woken, _) => EventKind::FutexReturn,
                     _ => EventKind::FutexWait,
                 },
@@ -174,11 +174,11 @@ impl Machine {
             Op::Enter { once, .. } => object(Sort::Once, once, EventKind::OnceEnter),
             Op::Leave(once) => object(Sort::Once, once, EventKind::OnceLeave),
             Op::TimedLock { mutex, .. } => {
-                let kind = if self.is_free(mutex) { EventKind::TimedLock } else { EventKind::LockTimeout };
+                let kind = if self.is_free(mutex) { EventKind::TimedLock } else { EventKind::LockTimeout { by: None } };
                 object(Sort::Mutex, mutex, kind)
             }
             Op::TimedTake { semaphore, .. } => {
-                let kind = if self.semaphores[semaphore] > 0 { EventKind::SemTryWait } else { EventKind::LockTimeout };
+                let kind = if self.semaphores[semaphore] > 0 { EventKind::SemTryWait } else { EventKind::LockTimeout { by: None } };
                 object(Sort::Semaphore, semaphore, kind)
             }
             Op::TryTake { semaphore, .. } => object(Sort::Semaphore, semaphore, EventKind::SemTryWait),
@@ -187,9 +187,9 @@ impl Machine {
             Op::ReadLock(mutex) => object(Sort::Mutex, mutex, EventKind::ReadLock),
             Op::Unlock(mutex) => object(Sort::Mutex, mutex, EventKind::Unlock),
             Op::Wait { condition, mutex, timeout } => match (state.phase, timeout) {
-                (Phase::Waiting, None) if program.spurious => object(Sort::Condition, condition, EventKind::WaitSpurious),
+                (Phase::Waiting, None) if program.spurious => object(Sort::Condition, condition, EventKind::WaitSpurious { by: None }),
                 (Phase::Waiting, None) => object(Sort::Condition, condition, EventKind::Waiting),
-                (Phase::Waiting, Some(_)) => object(Sort::Condition, condition, EventKind::WaitTimeout),
+                (Phase::Waiting, Some(_)) => object(Sort::Condition, condition, EventKind::WaitTimeout { by: None }),
                 (Phase::Woken | Phase::Expired, _) => object(Sort::Mutex, mutex, EventKind::WaitReacquire),
                 _ => object(Sort::Condition, condition, EventKind::WaitRelease { mutex: Sort::Mutex.range(mutex) }),
             },

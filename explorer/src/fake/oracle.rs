@@ -81,7 +81,9 @@ fn visit(program: &Program, machine: &Machine, current: Option<ThreadId>, within
 
 fn is_preemption(program: &Program, machine: &Machine, current: Option<ThreadId>, enabled: &[ThreadId], thread: ThreadId) -> bool {
     let kind = |thread: ThreadId| machine.pending(program, thread).map(|event| event.kind);
-    let timed = |thread: ThreadId| matches!(kind(thread), Some(EventKind::WaitTimeout | EventKind::LockTimeout | EventKind::WaitSpurious));
+    let timed = |thread: ThreadId| {
+        matches!(kind(thread), Some(EventKind::WaitTimeout { .. } | EventKind::LockTimeout { .. } | EventKind::WaitSpurious { .. }))
+    };
     let reluctant = |thread: ThreadId| matches!(kind(thread), Some(EventKind::Yield | EventKind::ExitProcess));
     let left_behind = current.filter(|c| *c != thread && enabled.contains(c) && !timed(*c) && !reluctant(*c));
     left_behind.is_some() || (timed(thread) && enabled.iter().any(|&other| !timed(other)))
@@ -91,7 +93,7 @@ fn is_preemption(program: &Program, machine: &Machine, current: Option<ThreadId>
 /// after it follow in order of ids.
 fn delays(program: &Program, machine: &Machine, current: Option<ThreadId>, enabled: &[ThreadId], thread: ThreadId) -> u32 {
     let reluctance = |thread: ThreadId| match machine.pending(program, thread).map(|event| event.kind) {
-        Some(EventKind::WaitTimeout | EventKind::LockTimeout | EventKind::WaitSpurious) => 2,
+        Some(EventKind::WaitTimeout { .. } | EventKind::LockTimeout { .. } | EventKind::WaitSpurious { .. }) => 2,
         Some(EventKind::Yield | EventKind::ExitProcess) => 1,
         _ => 0,
     };

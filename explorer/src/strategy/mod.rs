@@ -392,12 +392,12 @@ mod tests {
         check(Some(0), &[event(EventKind::ExitProcess), event(EventKind::Lock)], &[0, 1], &[], 1);
         check(Some(0), &[event(EventKind::ExitProcess), event(EventKind::Yield)], &[0, 1], &[], 1);
         check(Some(1), &[event(EventKind::ExitProcess), event(EventKind::Yield)], &[0, 1], &[], 0);
-        check(Some(0), &[event(EventKind::ExitProcess), event(EventKind::WaitTimeout)], &[0, 1], &[1], 0);
+        check(Some(0), &[event(EventKind::ExitProcess), event(EventKind::WaitTimeout { by: None })], &[0, 1], &[1], 0);
     }
 
     #[test]
     fn a_time_out_costs_when_something_else_could_happen_and_comes_last_by_default() {
-        let timeout = event(EventKind::WaitTimeout);
+        let timeout = event(EventKind::WaitTimeout { by: None });
         check(Some(0), &[timeout, event(EventKind::Lock)], &[0, 1], &[0], 1);
         check(Some(0), &[timeout, timeout], &[0, 1], &[], 1);
         check(Some(1), &[timeout, event(EventKind::Lock)], &[0, 1], &[0], 1);

@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use model::event::{Comparison, Event, EventKind, Range};
+use model::event::{Comparison, EventKind, Range};
 use model::pair::{Mode, Rw};
 
 use super::around::{Around, Change};
@@ -92,7 +92,7 @@ impl Classes {
         }
         let mut hash = mix(self.threads[thread.index()], u64::from(event.kind.code().number()));
         hash = mix(hash, core::mem::take(&mut self.picked));
-        let touched = || event.range.into_iter().chain(second(event));
+        let touched = || event.range.into_iter().chain(event.kind.beside());
         if reads(event.kind) {
             hash = touched().fold(hash, |hash, range| mix(hash, self.memory.sources(range)));
         }
@@ -124,14 +124,6 @@ fn writes(kind: EventKind) -> bool {
             | K::Acquire { mode: Mode::R }
             | K::BarrierLeave
     )
-}
-
-/// The other memory that a step touches.
-fn second(event: &Event) -> Option<Range> {
-    match event.kind {
-        EventKind::WaitRelease { mutex: range } | EventKind::Interrupted { by: range } => Some(range),
-        _ => None,
-    }
 }
 
 impl Memory {

@@ -164,8 +164,10 @@ fn kind_text(kind: EventKind) -> String {
         EventKind::CompareAndSwap { expected, finds } => {
             format!("compare-and-swap:{expected:x}:{}", if finds == Comparison::Equal { "equal" } else { "unequal" })
         }
-        EventKind::WaitRelease { mutex: range } | EventKind::Interrupted { by: range } => format!("{}:{}", kind.word(), range_text(range)),
-        kind => kind.word().to_string(),
+        kind => match kind.beside() {
+            Some(range) => format!("{}:{}", kind.word(), range_text(range)),
+            None => kind.word().to_string(),
+        },
     }
 }
 
@@ -182,6 +184,9 @@ fn read_kind(text: &str) -> Option<EventKind> {
         }
         ["wait", text] => Some(EventKind::WaitRelease { mutex: range(text)? }),
         ["interrupted", text] => Some(EventKind::Interrupted { by: range(text)? }),
+        ["lock-timeout", text] => Some(EventKind::LockTimeout { by: Some(range(text)?) }),
+        ["wait-timeout", text] => Some(EventKind::WaitTimeout { by: Some(range(text)?) }),
+        ["wait-spurious", text] => Some(EventKind::WaitSpurious { by: Some(range(text)?) }),
         [word] => PLAIN.iter().copied().find(|kind| kind.word() == word),
         _ => None,
     }
@@ -202,14 +207,14 @@ const PLAIN: &[EventKind] = &[
     EventKind::Lock,
     EventKind::TryLock,
     EventKind::TimedLock,
-    EventKind::LockTimeout,
+    EventKind::LockTimeout { by: None },
     EventKind::ReadLock,
     EventKind::TryReadLock,
     EventKind::Unlock,
     EventKind::Waiting,
     EventKind::WaitReacquire,
-    EventKind::WaitTimeout,
-    EventKind::WaitSpurious,
+    EventKind::WaitTimeout { by: None },
+    EventKind::WaitSpurious { by: None },
     EventKind::Signal,
     EventKind::Broadcast,
     EventKind::Acquire { mode: Mode::R },
@@ -241,7 +246,7 @@ mod tests {
 
     const RANGE: Range = Range { address: 0x7fff_0010, length: 4 };
 
-    fn told() -> [EventKind; 6] {
+    fn told() -> [EventKind; 9] {
         [
             EventKind::Create { child: ThreadId(3) },
             EventKind::Join { child: ThreadId(9) },
@@ -249,6 +254,9 @@ mod tests {
             EventKind::CompareAndSwap { expected: 0, finds: Comparison::Unequal },
             EventKind::WaitRelease { mutex: RANGE },
             EventKind::Interrupted { by: RANGE },
+            EventKind::LockTimeout { by: Some(RANGE) },
+            EventKind::WaitTimeout { by: Some(RANGE) },
+            EventKind::WaitSpurious { by: Some(RANGE) },
         ]
     }
 

@@ -49,9 +49,8 @@ pub(super) fn each_key(event: &Event, mut go: impl FnMut(Key, Option<Role>)) {
         Some(range) => go(granule(range), Some(Role::Object)),
         None => {}
     }
-    match event.kind {
-        EventKind::WaitRelease { mutex: range } | EventKind::Interrupted { by: range } => go(granule(range), Some(Role::Mutex)),
-        _ => {}
+    if let Some(range) = event.kind.beside() {
+        go(granule(range), Some(Role::Mutex));
     }
     match event.kind {
         EventKind::Create { .. } => go(Key::Creation, None),

@@ -9,7 +9,7 @@ use crate::threads::ThreadSet;
 pub(super) fn waiting(pending: &[Option<Event>]) -> ThreadSet {
     let waits = |event: &Event| {
         use EventKind::{Interrupted, WaitSpurious, WaitTimeout, Waiting};
-        matches!(event.kind, Waiting | WaitTimeout | WaitSpurious | Interrupted { .. })
+        matches!(event.kind, Waiting | WaitTimeout { .. } | WaitSpurious { .. } | Interrupted { .. })
     };
     (0..).map(ThreadId).zip(pending).filter(|(_, event)| event.as_ref().is_some_and(waits)).map(|(thread, _)| thread).collect()
 }

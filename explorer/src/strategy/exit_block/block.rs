@@ -35,10 +35,10 @@ pub(super) fn is_exit(event: &Event) -> bool {
             | K::FutexWake
             | K::Yield
             | K::Sleep
-            | K::WaitTimeout
-            | K::WaitSpurious
+            | K::WaitTimeout { .. }
+            | K::WaitSpurious { .. }
             | K::Interrupted { .. }
-            | K::LockTimeout
+            | K::LockTimeout { .. }
             | K::Access { atomic: true, .. }
             | K::CompareAndSwap { .. }
     )

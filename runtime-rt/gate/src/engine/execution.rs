@@ -153,7 +153,7 @@ pub(super) fn go_on(engine: &Engine, strategy: &mut dyn Strategy, step: &Step, r
     timers::fire(engine);
     engine.note_step(thread, event);
     control::add(Word::Steps, 1);
-    if matches!(event.kind, EventKind::WaitTimeout | EventKind::LockTimeout) {
+    if matches!(event.kind, EventKind::WaitTimeout { .. } | EventKind::LockTimeout { .. }) {
         control::note(Note::BoundedTimeouts);
     }
     engine.overwritten.set(None);

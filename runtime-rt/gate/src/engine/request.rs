@@ -60,7 +60,7 @@ impl Engine {
             let (place, repeats) =
                 self.with_current(|fiber| (circle::callers(fiber, (&raw const here).expose_provenance()), fiber.circle.borrow().repeats()));
             let entry = &mut self.model.borrow_mut().threads[me.index()];
-            (entry.place, entry.repeats) = (place, repeats);
+            (entry.place, entry.repeats, entry.heeds_others) = (place, repeats, self.habits.has(Habit::Interrupts));
         }
         self.model.borrow_mut().threads[me.index()].request = request;
         let reply = self.ask(me);

@@ -335,7 +335,7 @@ impl Rounds {
 fn is_sign(Taken { step: Step { event, .. }, result, .. }: &Taken<'_>) -> bool {
     use EventKind as K;
     match event.kind {
-        K::Yield | K::Sleep | K::WaitTimeout | K::LockTimeout => true,
+        K::Yield | K::Sleep | K::WaitTimeout { .. } | K::LockTimeout { .. } => true,
         K::CompareAndSwap { finds, .. } => finds == Comparison::Unequal,
         K::TryLock | K::TryReadLock | K::TimedLock | K::SemTryWait => *result != 0,
         _ => false,

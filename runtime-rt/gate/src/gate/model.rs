@@ -129,6 +129,7 @@ impl Model {
             place: 0,
             waits: 0,
             repeats: false,
+            heeds_others: false,
             time_outs: Ends::default(),
             wake_ups: Ends::default(),
             spinning_at: None,

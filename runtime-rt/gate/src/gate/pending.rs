@@ -139,11 +139,12 @@ impl Model {
         let range_of = |object: Option<ObjectId>| object.map(|id| self.objects.get(id).range);
         let on = |kind| (kind, range_of(entry.object), entry.object);
         let on_mutex = |kind| (kind, range_of(entry.mutex), entry.mutex);
+        let by = entry.heeds_others.then_some(entry.word);
         // What need not wait for ever may also end without: strategies must not take the release for what alone enables it.
         let timed = |until, kind, may_end| match until {
             Until::Forever => kind,
             Until::Deadline(_) if self.is_free(thread) => may_end,
-            Until::Deadline(_) => EventKind::LockTimeout,
+            Until::Deadline(_) => EventKind::LockTimeout { by },
         };
         if self.is_interrupted(thread) {
             // What would take the interruption from it.
@@ -165,7 +166,7 @@ impl Model {
             Ask::Create { place } => (EventKind::Create { child: ThreadId::new(self.threads.len()) }, place, None),
             Ask::Join { child } => (EventKind::Join { child }, None, None),
             Ask::TimedJoin { word, .. } if self.is_free(thread) => (EventKind::Access { rw: Rw::Read, atomic: true }, Some(word), None),
-            Ask::TimedJoin { word, .. } => (EventKind::LockTimeout, Some(word), None),
+            Ask::TimedJoin { word, .. } => (EventKind::LockTimeout { by }, Some(word), None),
             Ask::Access { range, rw, atomic } => (EventKind::Access { rw, atomic }, Some(range), None),
             Ask::CompareAndSwap { range, expected } => {
                 (EventKind::CompareAndSwap { expected, finds: compare(range, expected) }, Some(range), None)
@@ -177,8 +178,8 @@ impl Model {
             Ask::Unlock { .. } | Ask::Orphan { .. } => on(EventKind::Unlock),
             Ask::WaitRelease { mutex, .. } => on(EventKind::WaitRelease { mutex }),
             Ask::Waiting { .. } if entry.woken => on_mutex(EventKind::WaitReacquire),
-            Ask::Waiting { until: Until::Deadline(_), .. } => on(EventKind::WaitTimeout),
-            Ask::Waiting { .. } if self.may_wake_for_nothing(thread) => on(EventKind::WaitSpurious),
+            Ask::Waiting { until: Until::Deadline(_), .. } => on(EventKind::WaitTimeout { by }),
+            Ask::Waiting { .. } if self.may_wake_for_nothing(thread) => on(EventKind::WaitSpurious { by }),
             Ask::Waiting { .. } => on(EventKind::Waiting),
             Ask::Reacquire { .. } => on_mutex(EventKind::WaitReacquire),
             Ask::Signal { .. } => on(EventKind::Signal),
@@ -193,7 +194,7 @@ impl Model {
             Ask::OnceLeave { .. } | Ask::OnceAbandon { .. } => on(EventKind::OnceLeave),
             Ask::FutexWait { .. } => on(EventKind::FutexWait),
             Ask::FutexReturn { .. } if entry.woken => on(EventKind::FutexReturn),
-            Ask::FutexReturn { until: Until::Deadline(_), .. } => on(EventKind::WaitTimeout),
+            Ask::FutexReturn { until: Until::Deadline(_), .. } => on(EventKind::WaitTimeout { by }),
             Ask::FutexReturn { .. } => on(EventKind::Waiting),
             Ask::FutexWake { .. } => on(EventKind::FutexWake),
             Ask::SendSignal { to, .. } | Ask::Cancel { to } => {
@@ -212,7 +213,7 @@ impl Model {
                 (EventKind::SemTryWait, Some(entry.word), None)
             }
             Ask::AwaitSignal { .. } if self.is_free(thread) => (EventKind::Access { rw: Rw::Update, atomic: true }, Some(entry.word), None),
-            Ask::AwaitSignal { until: Until::Deadline(_), .. } => (EventKind::WaitTimeout, Some(entry.word), None),
+            Ask::AwaitSignal { until: Until::Deadline(_), .. } => (EventKind::WaitTimeout { by: None }, Some(entry.word), None),
             Ask::AwaitSignal { .. } => (EventKind::Waiting, None, None),
             Ask::Call { .. } => (EventKind::External, None, None),
             Ask::Acquire { hold } => {
@@ -283,8 +284,10 @@ impl Model {
         match self.pending[thread.index()].map(|event| event.kind) {
             Some(EventKind::Interrupted { .. }) => true,
             Some(EventKind::Waiting) | None => false,
-            Some(EventKind::WaitSpurious) => true,
-            Some(EventKind::WaitTimeout | EventKind::LockTimeout) => entry.may_time_out(others()) || self.may_wake_for_nothing(thread),
+            Some(EventKind::WaitSpurious { .. }) => true,
+            Some(EventKind::WaitTimeout { .. } | EventKind::LockTimeout { .. }) => {
+                entry.may_time_out(others()) || self.may_wake_for_nothing(thread)
+            }
             Some(_) => {
                 // A call that has a time limit may give up.
                 let may_end = || matches!(entry.request.ask, Ask::Call { until: Until::Deadline(_), .. });
@@ -297,7 +300,7 @@ impl Model {
     fn is_held(&self, thread: ThreadId) -> bool {
         let entry = &self.threads[thread.index()];
         let has_limit = match self.pending[thread.index()].map(|event| event.kind) {
-            Some(EventKind::WaitTimeout | EventKind::LockTimeout) => true,
+            Some(EventKind::WaitTimeout { .. } | EventKind::LockTimeout { .. }) => true,
             Some(EventKind::External) => matches!(entry.request.ask, Ask::Call { until: Until::Deadline(_), .. }),
             _ => false,
         };

@@ -55,7 +55,7 @@ impl Model {
         let Thread { request, object, mutex, .. } = self.threads[thread.index()];
         let mut in_vain = false;
         let result = match (request.ask, object, event.kind) {
-            (_, _, EventKind::WaitTimeout) => {
+            (_, _, EventKind::WaitTimeout { .. }) => {
                 if let Some(condition) = object {
                     self.objects.condition(condition).leave(thread);
                 }
@@ -67,17 +67,17 @@ impl Model {
                     self.time_out(thread)
                 }
             }
-            (_, _, EventKind::WaitSpurious) => {
+            (_, _, EventKind::WaitSpurious { .. }) => {
                 if let Some(condition) = object {
                     self.objects.condition(condition).leave(thread);
                 }
                 self.wake_for_nothing(thread)
             }
-            (Ask::Lock { .. }, Some(lock), EventKind::LockTimeout) => {
+            (Ask::Lock { .. }, Some(lock), EventKind::LockTimeout { .. }) => {
                 self.objects.lock(lock).leave(thread);
                 self.time_out(thread)
             }
-            (_, _, EventKind::LockTimeout) => self.time_out(thread),
+            (_, _, EventKind::LockTimeout { .. }) => self.time_out(thread),
             (Ask::WriteArrive { .. }, Some(lock), _) => self.objects.lock(lock).arrive(thread),
             (Ask::Orphan { .. }, Some(lock), _) => {
                 self.objects.lock(lock).orphan();
@@ -290,11 +290,11 @@ fn changes_state(kind: EventKind) -> bool {
             | EventKind::TimedLock
             | EventKind::ReadLock
             | EventKind::TryReadLock
-            | EventKind::LockTimeout
+            | EventKind::LockTimeout { .. }
             | EventKind::WaitRelease { .. }
             | EventKind::WaitReacquire
-            | EventKind::WaitTimeout
-            | EventKind::WaitSpurious
+            | EventKind::WaitTimeout { .. }
+            | EventKind::WaitSpurious { .. }
             | EventKind::Acquire { .. }
             | EventKind::SemTryWait
             | EventKind::FutexWait

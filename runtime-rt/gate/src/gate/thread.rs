@@ -98,6 +98,8 @@ pub(crate) struct Thread {
     pub(crate) place: u64,
     /// Whether it came there in the same state as a turn before, and nothing has changed since; likewise.
     pub(crate) repeats: bool,
+    /// Whether others may interrupt it there; likewise.
+    pub(crate) heeds_others: bool,
     /// Its waits that have timed out.
     pub(super) time_outs: Ends,
     /// Those that have ended without a cause.

@@ -17,7 +17,7 @@ use model::pair::Mode;
 use model::report::{Coverage, Estimate};
 
 use super::history::History;
-use super::waking::{waiting, woken};
+use super::waking::{Interrupted, waiting, woken};
 use crate::dependence::wakes;
 use crate::strategy::path::{Follow, Path};
 use crate::strategy::replay::{Divergence, What};
@@ -35,6 +35,7 @@ pub struct Bounded {
     history: History,
     /// Those who waited on a condition before the current step, when that is a signal.
     waiting: ThreadSet,
+    interrupted: Interrupted,
     /// Conflicting steps of one step.
     rivals: Vec<usize>,
     limited: bool,
@@ -103,6 +104,7 @@ impl Bounded {
             begins: subtree,
             history,
             waiting: ThreadSet::EMPTY,
+            interrupted: Interrupted::default(),
             rivals: Vec::new(),
             limited: false,
             exit: None,
@@ -150,6 +152,7 @@ impl Bounded {
         if wakes(&event) {
             self.waiting = waiting(point.pending);
         }
+        self.interrupted.step(&event, point.pending);
         if event.kind == EventKind::ExitProcess {
             self.exit.get_or_insert(at);
         }
@@ -179,6 +182,15 @@ impl Bounded {
             if self.path.level(last).node.enabled.contains(thread) {
                 self.plan(last, thread);
             }
+        }
+    }
+
+    /// Plans those who could have seen to an interruption, had the last step not come, if that is new.
+    fn note_freed(&mut self, pending: &[Option<Event>]) {
+        let freed = self.interrupted.freed(pending);
+        let Some(last) = self.history.last_if_new(self.path.at()).filter(|_| !freed.is_empty()) else { return };
+        for thread in freed.intersection(&self.path.level(last).node.enabled).iter() {
+            self.plan(last, thread);
         }
     }
 
@@ -220,6 +232,7 @@ impl Strategy for Bounded {
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
         self.note_woken(point.pending);
+        self.note_freed(point.pending);
         match self.path.follow(point) {
             Follow::On(_) => self.go(point),
             Follow::Beyond => self.extend(point),
@@ -245,6 +258,7 @@ impl Strategy for Bounded {
         self.history.truncate(self.path.at());
         if outcome != Outcome::Diverged {
             self.note_woken(ending.pending);
+            self.note_freed(ending.pending);
             self.plan_at_end(ending);
         }
         self.backtrack();

@@ -16,7 +16,7 @@ use super::race::{Race, Remedy, Second, Standing};
 use super::reversal::{Reversed, reversed};
 use super::trunk::{Asked, TOLD};
 use super::wakeup::{Insertion, Plan, Plans, Seen, is_weak_initial};
-use super::waking::{waiting, woken};
+use super::waking::{Interrupted, waiting, woken};
 use crate::dependence::{Footprint, dependent, wakes};
 use crate::strategy::path::{Follow, Level, Path, Turn};
 use crate::strategy::replay::{Divergence, What};
@@ -44,6 +44,7 @@ pub struct Dpor {
     guided_picks: Box<[u32]>,
     /// Those who waited on a condition before the current step, when that is a signal.
     waiting: ThreadSet,
+    interrupted: Interrupted,
     /// At so many of the first levels, others try other threads: what is planned there they are asked for.
     closed: usize,
     /// What was planned at such levels that the search has gone back from.
@@ -150,6 +151,7 @@ impl Dpor {
         if wakes(event) {
             self.waiting = waiting(point.pending);
         }
+        self.interrupted.step(event, point.pending);
         if event.kind == EventKind::ExitProcess {
             self.exit.get_or_insert(at);
         }
@@ -176,6 +178,16 @@ impl Dpor {
         // A waiter that could have timed out instead cannot any more: no later step tells of it.
         let level = self.path.level_mut(last);
         for thread in woken.intersection(&level.node.enabled).iter() {
+            level.plan_alone(&mut self.plans, thread);
+        }
+    }
+
+    /// Plans those who could have seen to an interruption, had the last step not come, if that is new.
+    fn note_freed(&mut self, pending: &[Option<Event>]) {
+        let freed = self.interrupted.freed(pending);
+        let Some(last) = self.history.last_if_new(self.path.at()).filter(|_| !freed.is_empty()) else { return };
+        let level = self.path.level_mut(last);
+        for thread in freed.intersection(&level.node.enabled).iter() {
             level.plan_alone(&mut self.plans, thread);
         }
     }
@@ -327,6 +339,7 @@ impl Strategy for Dpor {
     #[inline]
     fn choose(&mut self, point: &Point<'_>) -> Choice {
         self.note_woken(point.pending);
+        self.note_freed(point.pending);
         if let Some(last) = self.history.last_if_new(self.path.at()) {
             stopped(&self.history, last, &self.path.level(last).node.enabled, point, &mut self.races);
         }
@@ -376,6 +389,7 @@ impl Strategy for Dpor {
         self.history.truncate(self.path.at());
         if outcome != Outcome::Diverged {
             self.note_woken(ending.pending);
+            self.note_freed(ending.pending);
             came_late(&mut self.history, &mut self.lacking, ending.pending, &mut self.races);
             self.plan(ending);
         }

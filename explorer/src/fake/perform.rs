@@ -72,13 +72,7 @@ impl Machine {
                 self.threads[index].registers[register] = i64::try_from(woken.len()).expect("few threads");
                 self.wake(woken);
             }
-            Op::TimedLock { mutex, register } => {
-                let free = self.is_free(mutex);
-                if free {
-                    self.mutexes[mutex].owner = Some(thread);
-                }
-                self.threads[index].registers[register] = i64::from(!free);
-            }
+            Op::TimedLock { mutex, register } => self.threads[index].registers[register] = i64::from(!self.lock(mutex, thread)),
             Op::TimedTake { semaphore, register } => self.threads[index].registers[register] = i64::from(!self.take(semaphore)),
             Op::TryTake { semaphore, register } => self.threads[index].registers[register] = i64::from(self.take(semaphore)),
             Op::Enter { once, register } => {
@@ -90,13 +84,7 @@ impl Machine {
             }
             Op::Leave(once) => self.onces[once] = Once::Done,
             Op::Lock(mutex) => self.mutexes[mutex].owner = Some(thread),
-            Op::TryLock { mutex, register } => {
-                let free = self.is_free(mutex);
-                if free {
-                    self.mutexes[mutex].owner = Some(thread);
-                }
-                self.threads[index].registers[register] = i64::from(free);
-            }
+            Op::TryLock { mutex, register } => self.threads[index].registers[register] = i64::from(self.lock(mutex, thread)),
             Op::ReadLock(mutex) => {
                 self.mutexes[mutex].readers.push(thread);
                 self.mutexes[mutex].readers.sort_unstable();
@@ -179,6 +167,15 @@ impl Machine {
         for thread in threads {
             self.threads[thread.index()].phase = Phase::Woken;
         }
+    }
+
+    /// Takes a mutex, if it is free.
+    fn lock(&mut self, mutex: usize, thread: ThreadId) -> bool {
+        let free = self.is_free(mutex);
+        if free {
+            self.mutexes[mutex].owner = Some(thread);
+        }
+        free
     }
 
     /// Takes from a semaphore, if there is something.

@@ -41,8 +41,6 @@ pub fn may_be_woken_by(event: &Event, step: &Event) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub struct Footprint {
     class: Class,
-    /// It is interrupted while it waits for what calls bring, which keeps it from being interrupted.
-    waits_for_outside: bool,
     first: Range,
     second: Range,
 }
@@ -56,8 +54,8 @@ impl Footprint {
     #[inline]
     pub fn of(event: &Event) -> Self {
         let second = event.kind.beside().unwrap_or(NOWHERE);
-        let waits_for_outside = matches!(event.kind, EventKind::Interrupted { .. }) && event.range.is_none();
-        Self { class: class(event.kind), waits_for_outside, first: event.range.unwrap_or(NOWHERE), second }
+        let class = if event.leaves_call() { Class::Outside } else { class(event.kind) };
+        Self { class, first: event.range.unwrap_or(NOWHERE), second }
     }
 
     /// Whether the order of the two events, of different threads, may matter.
@@ -67,9 +65,10 @@ impl Footprint {
         match (self.class, other.class) {
             (Class::Memory { group: x }, Class::Memory { group: y }) => self.touches(other) && !commute(x, y),
             (Class::Everything, _) | (_, Class::Everything) | (Class::Creation, Class::Creation) | (Class::Outside, Class::Outside) => true,
-            (Class::Creation, Class::Memory { .. }) | (Class::Memory { .. }, Class::Creation) => self.touches(other),
-            (Class::Outside, _) => other.waits_for_outside,
-            (_, Class::Outside) => self.waits_for_outside,
+            // Who leaves a call that waits has a word to which those write who interrupt it.
+            (Class::Creation | Class::Outside, Class::Memory { .. }) | (Class::Memory { .. }, Class::Creation | Class::Outside) => {
+                self.touches(other)
+            }
             _ => false,
         }
     }
@@ -222,7 +221,12 @@ mod tests {
         check(at(64, EventKind::Sleep), at(64, EventKind::Access { rw: Rw::Read, atomic: true }), false);
         let external = Event { kind: EventKind::External, range: None, object: None, site: None };
         check(wait, external, false);
-        check(Event { range: None, ..wait }, external, true);
+        for kind in [EventKind::Interrupted { by }, EventKind::WaitTimeout { by: Some(by) }] {
+            let leave = Event { kind, ..external };
+            check(leave, external, true);
+            check(leave, at(64, EventKind::Access { rw: Rw::Write, atomic: true }), true);
+            check(leave, at(0, EventKind::Access { rw: Rw::Write, atomic: true }), false);
+        }
     }
 
     #[test]

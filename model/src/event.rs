@@ -37,6 +37,15 @@ pub struct Range {
     pub length: u32,
 }
 
+impl Event {
+    /// Whether it is what a thread that waits in a system call does without what it waits for: gives up, or takes an interruption.
+    #[must_use]
+    #[inline]
+    pub fn leaves_call(&self) -> bool {
+        self.range.is_none() && matches!(self.kind, EventKind::WaitTimeout { .. } | EventKind::Interrupted { .. })
+    }
+}
+
 impl Range {
     /// Whether two ranges share a byte.
     #[must_use]
@@ -113,7 +122,8 @@ pub enum EventKind {
     /// Condition wait, last part, once woken or timed out: takes the mutex, which is this event's object. Enabled when it is free.
     WaitReacquire,
     /// A timed wait ends without being woken: leaves the waiters of the condition. Always enabled; when woken, the pending
-    /// event becomes `WaitReacquire`.
+    /// event becomes `WaitReacquire`. Without an object, it is a system call that gives up what calls outside might bring; when that is there, the
+    /// pending event becomes `External`.
     WaitTimeout {
         /// As of `LockTimeout`.
         by: Option<Range>,

@@ -1,11 +1,14 @@
 // Signals that find a thread waiting, or about to: what it waits for, and the end of its time, may come before or after.
 // case read: 1 4 | deadlock-condition a thread waits in a system call for what nobody is left to do
 // case futex: 4 1 | 4 2 | 110 1 | 110 2
+// case poll: 0 0 | 0 1 | 1 1 | 4 1
+// case receive: 4 1 | 11 0 | 11 1
 // case detached: 0 1 | 4 1
 // case mask: 0 0 | 0 1
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -14,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +39,16 @@ static void *interrupt(void *unused) {
   struct timespec past = {1, 0};
   other = sem_timedwait(&go, &past) ? 1 : 2;
   pthread_kill(initial, SIGUSR1);
+  return unused;
+}
+static void *interrupt_once(void *unused) {
+  pthread_kill(initial, SIGUSR1);
+  return unused;
+}
+static void *interrupt_and_put(void *unused) {
+  uint64_t one = 1;
+  pthread_kill(initial, SIGUSR1);
+  write(event, &one, sizeof one);
   return unused;
 }
 static void *wait(void *unused) {
@@ -69,6 +83,23 @@ int main(int count, char **arguments) {
     pthread_create(&t, NULL, interrupt, NULL);
     sem_post(&go);
     result = syscall(SYS_futex, &word, FUTEX_WAIT, 0, &soon, NULL, 0) ? errno : 0;
+    pthread_join(t, NULL);
+  } else if (!strcmp(is, "poll")) {
+    struct pollfd awaited = {event = eventfd(0, 0), POLLIN, 0};
+    pthread_create(&t, NULL, interrupt_and_put, NULL);
+    int found = poll(&awaited, 1, 10);
+    result = found < 0 ? errno : found;
+    other = handled;
+    pthread_join(t, NULL);
+  } else if (!strcmp(is, "receive")) {
+    int ends[2];
+    char byte;
+    struct timeval soon = {0, 1000};
+    socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+    setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
+    pthread_create(&t, NULL, interrupt_once, NULL);
+    result = recv(ends[0], &byte, 1, 0) < 0 ? errno : 0;
+    other = handled;
     pthread_join(t, NULL);
   } else if (!strcmp(is, "mask")) {
     pthread_create(&t, NULL, block, NULL);

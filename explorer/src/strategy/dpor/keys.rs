@@ -55,7 +55,7 @@ pub(super) fn each_key(event: &Event, mut go: impl FnMut(Key, Option<Role>)) {
     match event.kind {
         EventKind::Create { .. } => go(Key::Creation, None),
         EventKind::External => go(Key::Outside, None),
-        EventKind::Interrupted { .. } if event.range.is_none() => go(Key::Outside, None),
+        _ if event.leaves_call() => go(Key::Outside, None),
         _ => {}
     }
 }

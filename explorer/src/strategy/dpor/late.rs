@@ -53,7 +53,8 @@ pub(super) fn had_to_wait(history: &History, could: impl Fn(ThreadId, usize) -> 
     event.kind == EventKind::External && waited() && (race.first..second).find(|&step| could(thread, step + 1)).is_some_and(is_call)
 }
 
-/// The system call that a thread is about to make.
+/// The system call that a thread is about to make, or to give up.
 fn call(pending: &[Option<Event>], thread: ThreadId) -> Option<Event> {
-    pending.get(thread.index())?.filter(|event| event.kind == EventKind::External)
+    let is_timed = |event: &Event| event.leaves_call() && event.kind.is_timeout();
+    pending.get(thread.index())?.filter(|event| event.kind == EventKind::External || is_timed(event))
 }

@@ -153,11 +153,12 @@ pub(super) fn go_on(engine: &Engine, strategy: &mut dyn Strategy, step: &Step, r
     timers::fire(engine);
     engine.note_step(thread, event);
     control::add(Word::Steps, 1);
-    if matches!(event.kind, EventKind::WaitTimeout { .. } | EventKind::LockTimeout { .. }) {
+    // Calls say so themselves: one that reads a timer has not given up when its time comes.
+    if matches!(event.kind, EventKind::WaitTimeout { .. } | EventKind::LockTimeout { .. }) && !event.leaves_call() {
         control::note(Note::BoundedTimeouts);
     }
     engine.overwritten.set(None);
-    let is_call = event.kind == EventKind::External;
+    let is_call = event.kind == EventKind::External || event.leaves_call();
     if is_call {
         engine.supplies.call_begins();
     }

@@ -294,6 +294,8 @@ impl Rounds {
             EventKind::Access { rw, .. } => rw.writes(),
             EventKind::CompareAndSwap { finds, .. } => finds == Comparison::Equal,
             EventKind::External | EventKind::Create { .. } | EventKind::Exit | EventKind::Join { .. } => return self.disturb(),
+            // What calls outside bring may come by the next turn.
+            _ if event.leaves_call() => return self.disturb(),
             _ => false,
         };
         if !writes {

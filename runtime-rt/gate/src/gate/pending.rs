@@ -215,6 +215,7 @@ impl Model {
             Ask::AwaitSignal { .. } if self.is_free(thread) => (EventKind::Access { rw: Rw::Update, atomic: true }, Some(entry.word), None),
             Ask::AwaitSignal { until: Until::Deadline(_), .. } => (EventKind::WaitTimeout { by: None }, Some(entry.word), None),
             Ask::AwaitSignal { .. } => (EventKind::Waiting, None, None),
+            Ask::Call { until: Until::Deadline(_), .. } if !self.is_free(thread) => (EventKind::WaitTimeout { by }, None, None),
             Ask::Call { .. } => (EventKind::External, None, None),
             Ask::Acquire { hold } => {
                 let range = Range { address: hold.lock, length: INJECTED_BYTES };
@@ -288,11 +289,7 @@ impl Model {
             Some(EventKind::WaitTimeout { .. } | EventKind::LockTimeout { .. }) => {
                 entry.may_time_out(others()) || self.may_wake_for_nothing(thread)
             }
-            Some(_) => {
-                // A call that has a time limit may give up.
-                let may_end = || matches!(entry.request.ask, Ask::Call { until: Until::Deadline(_), .. });
-                self.is_free(thread) || (may_end() && entry.may_time_out(others()))
-            }
+            Some(_) => self.is_free(thread),
         }
     }
 
@@ -301,7 +298,6 @@ impl Model {
         let entry = &self.threads[thread.index()];
         let has_limit = match self.pending[thread.index()].map(|event| event.kind) {
             Some(EventKind::WaitTimeout { .. } | EventKind::LockTimeout { .. }) => true,
-            Some(EventKind::External) => matches!(entry.request.ask, Ask::Call { until: Until::Deadline(_), .. }),
             _ => false,
         };
         let could_wake = self.spurious == Spurious::Possible && matches!(entry.request.ask, Ask::Waiting { .. }) && !entry.woken;
@@ -345,6 +341,7 @@ impl Model {
             Ask::Waiting { .. } => thread.woken || self.spurious == Spurious::Possible,
             Ask::BarrierLeave { .. } | Ask::FutexReturn { .. } => thread.woken,
             Ask::Lock { until, .. } | Ask::ReadLock { until, .. } | Ask::SemWait { until, .. } => until != Until::Forever,
+            Ask::Call { until, .. } => until != Until::Forever,
             Ask::Create { .. } | Ask::CompareAndSwap { .. } | Ask::AwaitSignal { .. } | Ask::TimedJoin { .. } | Ask::Look => true,
             _ => false,
         };

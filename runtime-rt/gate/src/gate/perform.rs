@@ -53,7 +53,6 @@ impl Model {
             return INTERRUPTED;
         }
         let Thread { request, object, mutex, .. } = self.threads[thread.index()];
-        let mut in_vain = false;
         let result = match (request.ask, object, event.kind) {
             (_, _, EventKind::WaitTimeout { .. }) => {
                 if let Some(condition) = object {
@@ -175,14 +174,9 @@ impl Model {
                 self.holds.acquire(hold);
                 0
             }
-            (Ask::Call { ready, .. }, _, _) => {
-                in_vain = !self.is_ready(ready);
-                if in_vain {
-                    self.time_out(thread)
-                } else {
-                    self.calls += 1;
-                    0
-                }
+            (Ask::Call { .. }, _, _) => {
+                self.calls += 1;
+                0
             }
             (Ask::Sleep { span, .. }, _, _) => {
                 self.advance(span);
@@ -191,7 +185,7 @@ impl Model {
             _ => 0,
         };
         self.open_to_outside = false;
-        if changes_state(event.kind) && !in_vain {
+        if changes_state(event.kind) {
             self.note_change(thread);
         }
         result

@@ -3,6 +3,8 @@
 // case futex: 4 1 | 4 2 | 110 1 | 110 2
 // case poll: 0 0 | 0 1 | 1 1 | 4 1
 // case receive: 4 1 | 11 0 | 11 1
+// case retake: 0 0
+// case compete: 0 4 | 4 0 | deadlock-condition a thread waits for a signal that nobody is left to give
 // case detached: 0 1 | 4 1
 // case mask: 0 0 | 0 1
 #define _GNU_SOURCE
@@ -25,6 +27,8 @@ static int event, result, other;
 static atomic_int word, handled;
 static pthread_t initial;
 static sem_t go, done;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static void handler(int signal) { handled = signal == SIGUSR1; }
 static int get(void) {
   uint64_t count = 0;
@@ -49,6 +53,19 @@ static void *interrupt_and_put(void *unused) {
   uint64_t one = 1;
   pthread_kill(initial, SIGUSR1);
   write(event, &one, sizeof one);
+  return unused;
+}
+static void wake(int signal) { sem_post(&done); }
+static void *sleep_until_set(void *unused) {
+  pthread_mutex_lock(&mutex);
+  while (!word) pthread_cond_wait(&condition, &mutex);
+  pthread_mutex_unlock(&mutex);
+  return unused;
+}
+static void *offer(void *unused) {
+  sem_post(&go);
+  other = sem_wait(&go) ? errno : 0;
+  pthread_kill(initial, SIGUSR1);
   return unused;
 }
 static void *wait(void *unused) {
@@ -100,6 +117,23 @@ int main(int count, char **arguments) {
     pthread_create(&t, NULL, interrupt_once, NULL);
     result = recv(ends[0], &byte, 1, 0) < 0 ? errno : 0;
     other = handled;
+    pthread_join(t, NULL);
+  } else if (!strcmp(is, "retake")) {
+    // Who was woken and waits for the mutex takes signals, too.
+    struct sigaction waking = {.sa_handler = wake};
+    sigaction(SIGUSR2, &waking, NULL);
+    pthread_create(&t, NULL, sleep_until_set, NULL);
+    pthread_mutex_lock(&mutex);
+    word = 1;
+    pthread_cond_signal(&condition);
+    pthread_kill(t, SIGUSR2);
+    sem_wait(&done);
+    pthread_mutex_unlock(&mutex);
+    pthread_join(t, NULL);
+  } else if (!strcmp(is, "compete")) {
+    pthread_create(&t, NULL, offer, NULL);
+    result = sem_wait(&go) ? errno : 0;
+    pthread_kill(t, SIGUSR1);
     pthread_join(t, NULL);
   } else if (!strcmp(is, "mask")) {
     pthread_create(&t, NULL, block, NULL);

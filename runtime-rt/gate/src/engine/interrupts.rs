@@ -59,7 +59,7 @@ pub(crate) fn request(engine: &Engine, me: ThreadId, request: Request) -> i32 {
             engine.model.borrow_mut().leave_word(me);
         }
         let handled = take_signals(engine);
-        if request.ask.is_cancellation_point() && engine.model.borrow().threads[me.index()].has_to_end() {
+        if engine.model.borrow().threads[me.index()].ends_in(request.ask) {
             if let Ask::Waiting { .. } = request.ask {
                 return CANCELLED;
             }
@@ -145,7 +145,12 @@ fn take_signals(engine: &Engine) -> Handled {
             model.take_signal(me, set)
         };
         let Some(signal) = next else { return handled };
-        handled = handled.max(deliver(engine, signal));
+        let outcome = deliver(engine, signal);
+        handled = handled.max(outcome);
+        if outcome != Handled::No {
+            // Whether more have come meanwhile: in a step, so that strategies see that it matters.
+            engine.request_once(me, Request { ask: Ask::Look, site: None });
+        }
     }
 }
 

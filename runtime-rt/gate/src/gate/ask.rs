@@ -136,6 +136,7 @@ impl Ask {
             Self::Lock { .. }
                 | Self::ReadLock { .. }
                 | Self::Waiting { .. }
+                | Self::Reacquire { .. }
                 | Self::SemWait { .. }
                 | Self::Join { .. }
                 | Self::TimedJoin { .. }

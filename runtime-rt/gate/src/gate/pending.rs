@@ -148,15 +148,16 @@ impl Model {
         };
         if self.is_interrupted(thread) {
             // What would take the interruption from it.
+            let object = if entry.retakes(entry.request.ask) { entry.mutex } else { entry.object };
             let awaited = match entry.request.ask {
                 Ask::Join { child } => self.threads.get(child.index()).map(|child| child.end),
                 Ask::TimedJoin { word, .. } => Some(word),
                 Ask::AwaitSignal { .. } | Ask::Sleep { .. } => Some(entry.word),
                 Ask::Call { .. } => None,
-                _ => range_of(entry.object),
+                _ => range_of(object),
             };
             let kind = EventKind::Interrupted { by: entry.word };
-            return Event { kind, range: awaited, object: entry.object, site: entry.request.site };
+            return Event { kind, range: awaited, object, site: entry.request.site };
         }
         let (kind, range, object) = match entry.request.ask {
             Ask::Start => (EventKind::Start, None, None),
@@ -257,11 +258,11 @@ impl Model {
             return false;
         }
         let waits = match entry.request.ask {
-            Ask::Waiting { .. } => !entry.woken,
+            Ask::Waiting { .. } if !entry.woken => true,
             Ask::Sleep { .. } => true,
             _ => !self.is_free(thread),
         };
-        waits && (entry.deliverable() != 0 || (entry.has_to_end() && entry.request.ask.is_cancellation_point()))
+        waits && (entry.deliverable() != 0 || entry.ends_in(entry.request.ask))
     }
 
     /// Whether a thread that waits on a condition may be woken without a cause.
@@ -296,10 +297,8 @@ impl Model {
     /// Of a thread that cannot go on: whether its wait would end by itself, had it not done so before, and the thread is not in the state in which it was then.
     fn is_held(&self, thread: ThreadId) -> bool {
         let entry = &self.threads[thread.index()];
-        let has_limit = match self.pending[thread.index()].map(|event| event.kind) {
-            Some(EventKind::WaitTimeout { .. } | EventKind::LockTimeout { .. }) => true,
-            _ => false,
-        };
+        let kind = self.pending[thread.index()].map(|event| event.kind);
+        let has_limit = matches!(kind, Some(EventKind::WaitTimeout { .. } | EventKind::LockTimeout { .. }));
         let could_wake = self.spurious == Spurious::Possible && matches!(entry.request.ask, Ask::Waiting { .. }) && !entry.woken;
         !entry.repeats && (could_wake || (has_limit && !entry.may_time_out(self.changes_by_others(thread))))
     }

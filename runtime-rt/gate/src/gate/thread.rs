@@ -5,7 +5,7 @@
 use model::event::Range;
 use model::ids::ObjectId;
 
-use super::ask::{Nanoseconds, Request};
+use super::ask::{Ask, Nanoseconds, Request};
 use super::ends::{Ends, Free};
 
 /// How far a thread has come.
@@ -58,6 +58,16 @@ impl Thread {
     /// Whether it has to end where it can.
     pub(crate) fn has_to_end(&self) -> bool {
         self.cancelled && self.cancellation == Cancellation::Enabled
+    }
+
+    /// Whether it only wants a mutex back, woken at a condition, when it asks for this.
+    pub(super) fn retakes(&self, ask: Ask) -> bool {
+        matches!(ask, Ask::Reacquire { .. }) || (self.woken && matches!(ask, Ask::Waiting { .. }))
+    }
+
+    /// Whether it has to end where it asks for this.
+    pub(crate) fn ends_in(&self, ask: Ask) -> bool {
+        self.has_to_end() && ask.is_cancellation_point() && !self.retakes(ask)
     }
 }
 

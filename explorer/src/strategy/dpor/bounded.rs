@@ -17,7 +17,7 @@ use model::pair::Mode;
 use model::report::{Coverage, Estimate};
 
 use super::history::History;
-use super::waking::{Interrupted, waiting, woken};
+use super::waking::{Changed, Interrupted, waiting, woken};
 use crate::dependence::wakes;
 use crate::strategy::path::{Follow, Path};
 use crate::strategy::replay::{Divergence, What};
@@ -55,6 +55,8 @@ struct Node {
     done: ThreadSet,
     /// Threads whose step here is a preemption.
     costly: ThreadSet,
+    /// Threads whose wait ends by itself here.
+    timed: ThreadSet,
     /// What the steps before have used of the bound.
     spent: u32,
     /// Whether another thread could have gone on here for no more than the chosen one.
@@ -62,7 +64,12 @@ struct Node {
 }
 
 impl Node {
+    /// Tries a thread here. Where that is a preemption, a wait that ends by itself may come in between: it costs as much by itself, so that two such switches
+    /// in one place cost one, and leave the thread free to go on.
     fn plan(&mut self, thread: ThreadId) {
+        if self.costly.contains(thread) {
+            self.todo = self.todo.union(&self.timed);
+        }
         if self.enabled.contains(thread) {
             self.todo.insert(thread);
         } else {
@@ -130,8 +137,10 @@ impl Bounded {
     fn node(&self, point: &Point<'_>, chosen: ThreadId) -> Node {
         let spent = self.path.deepest().map_or(0, |level| level.node.cost(level.chosen));
         let costly: ThreadSet = point.enabled.iter().filter(|&thread| point.preempts(thread)).collect();
+        let ends = |thread: &ThreadId| point.event(*thread).is_some_and(|event| event.kind.is_timeout());
+        let timed = point.enabled.iter().filter(ends).collect();
         let (todo, done) = (ThreadSet::EMPTY, ThreadSet::one(chosen));
-        Node { enabled: *point.enabled, todo, done, costly, spent, switch: false }
+        Node { enabled: *point.enabled, todo, done, costly, timed, spent, switch: false }
     }
 
     /// Goes on from the current level.
@@ -185,10 +194,15 @@ impl Bounded {
         }
     }
 
-    /// Plans those who could have seen to an interruption, had the last step not come, if that is new.
-    fn note_freed(&mut self, pending: &[Option<Event>]) {
-        let freed = self.interrupted.freed(pending);
-        let Some(last) = self.history.last_if_new(self.path.at()).filter(|_| !freed.is_empty()) else { return };
+    /// Plans those who could have seen to an interruption, had the last step not come, if that is new. Who was interrupted might have come
+    /// before those who kept it waiting.
+    fn note_interrupted(&mut self, pending: &[Option<Event>]) {
+        let Changed { freed, given_up } = self.interrupted.changed(pending);
+        let Some(last) = self.history.last_if_new(self.path.at()) else { return };
+        for (thread, event) in given_up {
+            self.history.rivals(thread, &event, &mut self.rivals);
+            self.plan_at_rivals(thread);
+        }
         for thread in freed.intersection(&self.path.level(last).node.enabled).iter() {
             self.plan(last, thread);
         }
@@ -232,7 +246,7 @@ impl Strategy for Bounded {
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
         self.note_woken(point.pending);
-        self.note_freed(point.pending);
+        self.note_interrupted(point.pending);
         match self.path.follow(point) {
             Follow::On(_) => self.go(point),
             Follow::Beyond => self.extend(point),
@@ -258,7 +272,7 @@ impl Strategy for Bounded {
         self.history.truncate(self.path.at());
         if outcome != Outcome::Diverged {
             self.note_woken(ending.pending);
-            self.note_freed(ending.pending);
+            self.note_interrupted(ending.pending);
             self.plan_at_end(ending);
         }
         self.backtrack();

@@ -9,14 +9,13 @@ use model::pair::Mode;
 use model::report::{Coverage, Estimate};
 
 use super::history::History;
-use super::holds::wanted;
 use super::late::{came_late, had_to_wait, stopped};
 use super::node::Node;
 use super::race::{Race, Remedy, Second, Standing};
 use super::reversal::{Reversed, reversed};
 use super::trunk::{Asked, TOLD};
 use super::wakeup::{Insertion, Plan, Plans, Seen, is_weak_initial};
-use super::waking::{Interrupted, waiting, woken};
+use super::waking::{Changed, Interrupted, waiting, waits_in_competition, woken};
 use crate::dependence::{Footprint, dependent, wakes};
 use crate::strategy::path::{Follow, Level, Path, Turn};
 use crate::strategy::replay::{Divergence, What};
@@ -182,10 +181,14 @@ impl Dpor {
         }
     }
 
-    /// Plans those who could have seen to an interruption, had the last step not come, if that is new.
-    fn note_freed(&mut self, pending: &[Option<Event>]) {
-        let freed = self.interrupted.freed(pending);
-        let Some(last) = self.history.last_if_new(self.path.at()).filter(|_| !freed.is_empty()) else { return };
+    /// Plans those who could have seen to an interruption, had the last step not come, if that is new. Who was interrupted might have come
+    /// before those who kept it waiting.
+    fn note_interrupted(&mut self, pending: &[Option<Event>]) {
+        let Changed { freed, given_up } = self.interrupted.changed(pending);
+        let Some(last) = self.history.last_if_new(self.path.at()) else { return };
+        for (thread, event) in given_up {
+            self.history.pending(thread, event, &mut self.races);
+        }
         let level = self.path.level_mut(last);
         for thread in freed.intersection(&level.node.enabled).iter() {
             level.plan_alone(&mut self.plans, thread);
@@ -196,7 +199,7 @@ impl Dpor {
     fn plan(&mut self, ending: &Ending<'_>) {
         for (thread, event) in (0..).map(ThreadId).zip(ending.pending) {
             let Some(event) = event else { continue };
-            if wanted(event).is_some() || matches!(event.kind, EventKind::SemWait | EventKind::OnceEnter) {
+            if waits_in_competition(event) {
                 self.history.pending(thread, *event, &mut self.races);
             }
         }
@@ -339,7 +342,7 @@ impl Strategy for Dpor {
     #[inline]
     fn choose(&mut self, point: &Point<'_>) -> Choice {
         self.note_woken(point.pending);
-        self.note_freed(point.pending);
+        self.note_interrupted(point.pending);
         if let Some(last) = self.history.last_if_new(self.path.at()) {
             stopped(&self.history, last, &self.path.level(last).node.enabled, point, &mut self.races);
         }
@@ -389,7 +392,7 @@ impl Strategy for Dpor {
         self.history.truncate(self.path.at());
         if outcome != Outcome::Diverged {
             self.note_woken(ending.pending);
-            self.note_freed(ending.pending);
+            self.note_interrupted(ending.pending);
             came_late(&mut self.history, &mut self.lacking, ending.pending, &mut self.races);
             self.plan(ending);
         }

@@ -1,9 +1,12 @@
-//! Whom a signal, an arrival at a barrier, or a wake-up at a futex wakes, and from whom a step takes that it was interrupted: no step says so, what threads are
-//! about to do before and after it does.
+//! Whom a signal, an arrival at a barrier, or a wake-up at a futex wakes, from whom a step takes that it was interrupted, and whose wait ends so: no step says so,
+//! what threads are about to do before and after it does.
+
+use alloc::vec::Vec;
 
 use model::event::{Event, EventKind};
 use model::ids::ThreadId;
 
+use super::holds::wanted;
 use crate::threads::ThreadSet;
 
 /// The threads that wait to be woken.
@@ -31,23 +34,50 @@ pub(super) struct Interrupted {
     possible: bool,
     /// Those who were to before the current step.
     before: ThreadSet,
+    /// Those who were not, and what they were about to do, if they may have to wait for that.
+    waiting: Vec<(ThreadId, Event)>,
+}
+
+/// What a step has changed in that. No later step tells of it.
+#[derive(Debug, Default)]
+pub(super) struct Changed {
+    /// From whom it took the interruption, as what they wait for is there now.
+    pub(super) freed: ThreadSet,
+    /// Who sees to one now, instead of this: others may have come before that, by whom the thread is interrupted in the end.
+    pub(super) given_up: Vec<(ThreadId, Event)>,
 }
 
 impl Interrupted {
     /// A step is about to be taken.
     pub(super) fn step(&mut self, event: &Event, pending: &[Option<Event>]) {
         self.possible |= event.site.is_none() && event.kind.access().is_some();
-        self.before = if self.possible { interrupted(pending) } else { ThreadSet::EMPTY };
+        if self.possible {
+            self.before = interrupted(pending);
+            self.waiting.clear();
+            self.waiting.extend(by_thread(pending).filter(|(_, event)| waits_in_competition(event) || event.kind.is_timeout()));
+        }
     }
 
-    /// It was taken: from whom it took the interruption, as what they wait for is there now. No later step tells of that.
-    pub(super) fn freed(&mut self, pending: &[Option<Event>]) -> ThreadSet {
-        let before = core::mem::take(&mut self.before);
-        if before.is_empty() { before } else { before.difference(&interrupted(pending)) }
+    /// It was taken.
+    pub(super) fn changed(&mut self, pending: &[Option<Event>]) -> Changed {
+        if !self.possible {
+            return Changed::default();
+        }
+        let now = interrupted(pending);
+        let freed = core::mem::take(&mut self.before).difference(&now);
+        Changed { freed, given_up: self.waiting.drain(..).filter(|&(thread, _)| now.contains(thread)).collect() }
     }
 }
 
+/// Whether it is about what others may take before.
+pub(super) fn waits_in_competition(event: &Event) -> bool {
+    wanted(event).is_some() || matches!(event.kind, EventKind::SemWait | EventKind::OnceEnter)
+}
+
 fn interrupted(pending: &[Option<Event>]) -> ThreadSet {
-    let is_interrupted = |event: &Option<Event>| matches!(event, Some(Event { kind: EventKind::Interrupted { .. }, .. }));
-    (0..).map(ThreadId).zip(pending).filter(|(_, event)| is_interrupted(event)).map(|(thread, _)| thread).collect()
+    by_thread(pending).filter(|(_, event)| matches!(event.kind, EventKind::Interrupted { .. })).map(|(thread, _)| thread).collect()
+}
+
+fn by_thread(pending: &[Option<Event>]) -> impl Iterator<Item = (ThreadId, Event)> {
+    (0..).map(ThreadId).zip(pending).filter_map(|(thread, event)| Some((thread, (*event)?)))
 }

@@ -6,6 +6,7 @@ pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 sem_t semaphore;
 pthread_barrier_t barrier;
+HANDLER
 
 static void run(int body) {
   for (int at = 0; at < lengths[body]; at++) {
@@ -51,6 +52,7 @@ static void run(int body) {
     case 33: TRY_GET(o->a, o->b); break;
     case 34: MOVE(o->a, o->b, o->c); break;
     case 35: AWAIT(o->a, o->b, o->c); break;
+    case 36: KILL(o->a); break;
     default: abort();
     }
   }
@@ -62,18 +64,21 @@ void *thread(void *body) {
   return NULL;
 }
 
-static int has_pipes(void) {
+// The first operation with one of these numbers.
+static const struct operation *find(int first, int last) {
   for (int body = 0; body < BODIES; body++)
     for (int at = 0; at < lengths[body]; at++)
-      if (operations[body][at].kind >= 30) return 1;
-  return 0;
+      if (operations[body][at].kind >= first && operations[body][at].kind <= last) return &operations[body][at];
+  return NULL;
 }
 
 int main(int count, char **arguments) {
   if (count != 2) return 2;
   load(arguments[1]);
   BEGIN();
-  if (has_pipes()) open_pipes();
+  if (find(30, 35)) open_pipes();
+  const struct operation *kill = find(36, 36);
+  if (kill) HANDLE(kill->b);
   run(0);
   pthread_exit(NULL);
 }

@@ -6,6 +6,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -99,5 +100,12 @@ static inline void at_exit(void) { exited(variables[0], variables[1]); }
 #define TRY_GET(p, r) (REGISTER(r) = get(tries[p]))
 #define MOVE(p, q, r) (REGISTER(r) = splice(ends[p][0], NULL, ends[q][1], NULL, PAGE, SPLICE_F_NONBLOCK) > 0)
 #define AWAIT(p, q, r) (REGISTER(r) = await(p, q))
+#define KILL(b) pthread_kill(threads[b], SIGUSR1)
+#define HANDLER                                                                                                                         \
+  static void handler(int signal) {                                                                                                     \
+    (void)signal;                                                                                                                       \
+    ADD(0, 4);                                                                                                                          \
+  }
+#define HANDLE(restart) sigaction(SIGUSR1, &(struct sigaction){.sa_handler = handler, .sa_flags = (restart) ? SA_RESTART : 0}, NULL)
 #define BEGIN() (begin(), pthread_barrier_init(&barrier, NULL, 2), atexit(at_exit))
 #define JOIN(b) pthread_join(threads[b], NULL)

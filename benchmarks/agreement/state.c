@@ -68,7 +68,10 @@ void open_pipes(void) {
   }
 }
 
-void begin(void) { exists[0] = 1; }
+void begin(void) {
+  exists[0] = 1;
+  threads[0] = pthread_self();
+}
 
 void created(int body) {
   exists[body] = 1;

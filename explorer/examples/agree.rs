@@ -1,4 +1,4 @@
-//! Compares searches with brute force on many random programs: `agree [FIRST_SEED] [PROGRAMS]`.
+//! Compares searches with brute force on many random programs: `agree [FIRST_SEED] [PROGRAMS] [FLAVOR]`.
 //!
 //! Prints, for each flavor of program, how many executions each search took; stops at the first disagreement.
 #![expect(clippy::print_stdout, reason = "it is a program for people")]
@@ -17,10 +17,11 @@ use explorer::strategy::dpor::{Bounded, Dpor};
 const MOST_SCHEDULES: u64 = 300_000;
 
 fn main() {
-    let mut arguments = std::env::args().skip(1).map(|argument| argument.parse().expect("a number"));
-    let first = arguments.next().unwrap_or(0);
-    let programs = arguments.next().unwrap_or(1000);
-    for flavor in FLAVORS {
+    let mut arguments = std::env::args().skip(1);
+    let mut number = |otherwise| arguments.next().map_or(otherwise, |argument| argument.parse().expect("a number"));
+    let (first, programs) = (number(0), number(1000));
+    let only = arguments.next();
+    for flavor in FLAVORS.into_iter().filter(|flavor| only.as_ref().is_none_or(|only| *only == format!("{flavor:?}"))) {
         let (mut tried, mut schedules, mut sleeping, mut reduced, mut bounded) = (0, 0, [0; 2], [0; 2], [0; 2]);
         for seed in first..first + programs {
             let program = program(seed, flavor);

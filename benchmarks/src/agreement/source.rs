@@ -3,6 +3,7 @@
 //! Not here: injected locks, which programs do not have, writes to all variables at once, `once`, and barriers for more than two.
 
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 
 use explorer::fake::program::{Op, Program, Value};
 
@@ -12,11 +13,11 @@ struct Code {
     text: String,
 }
 
-/// Operations from this number on are on pipes.
-const FIRST_ON_PIPES: i64 = 30;
+/// Operations with these numbers are on pipes.
+const ON_PIPES: RangeInclusive<i64> = 30..=35;
 
-/// `None` for what is not here.
-fn code(op: Op) -> Option<Code> {
+/// `None` for what is not here. Whether waits go on after handlers is for all signals of a program.
+fn code(op: Op, restart: bool) -> Option<Code> {
     let index = |index: usize| i64::try_from(index).unwrap_or(i64::MAX);
     let (numbers, text) = match op {
         Op::Read { variable: v, register: r, atomic: false } => ([0, index(v), index(r), 0, 0], format!("READ({v}, {r})")),
@@ -73,6 +74,7 @@ fn code(op: Op) -> Option<Code> {
         Op::TryGet { pipe: p, register: r } => ([33, index(p), index(r), 0, 0], format!("TRY_GET({p}, {r})")),
         Op::Move { from, to, register: r } => ([34, index(from), index(to), index(r), 0], format!("MOVE({from}, {to}, {r})")),
         Op::Await { pipes: [p, q], register: r } => ([35, index(p), index(q), index(r), 0], format!("AWAIT({p}, {q}, {r})")),
+        Op::Kill(b) => ([36, index(b), i64::from(restart), 0, 0], format!("KILL({b})")),
         Op::Meet { .. } | Op::Enter { .. } | Op::Leave(_) => return None,
         Op::Acquire(..) | Op::Degrade(_) | Op::Release(_) | Op::Drop { .. } | Op::Fill { .. } => return None,
     };
@@ -87,7 +89,7 @@ pub fn data(program: &Program) -> Option<String> {
         // Writing to a string cannot fail.
         let _ = write!(text, " {}", body.len());
         for op in body {
-            for number in code(*op)?.numbers {
+            for number in code(*op, program.restart)?.numbers {
                 let _ = write!(text, " {number}");
             }
         }
@@ -100,13 +102,13 @@ pub fn data(program: &Program) -> Option<String> {
 pub fn c(program: &Program) -> Option<String> {
     let mut text = String::from(
         "#include \"operations.h\"\npthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;\npthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;\n\
-         pthread_cond_t condition = PTHREAD_COND_INITIALIZER;\nsem_t semaphore;\npthread_barrier_t barrier;\n",
+         pthread_cond_t condition = PTHREAD_COND_INITIALIZER;\nsem_t semaphore;\npthread_barrier_t barrier;\nHANDLER\n",
     );
     for (number, body) in program.bodies.iter().enumerate() {
         let _ = writeln!(text, "static void body{number}(void) {{\n  enum {{ body = {number} }};");
         for (at, op) in body.iter().enumerate() {
             let skip = if let Op::SkipUnless { count, .. } = op { at + 1 + count } else { 0 };
-            let statement = code(*op)?.text.replace("$at", &at.to_string()).replace("$skip", &skip.to_string());
+            let statement = code(*op, program.restart)?.text.replace("$at", &at.to_string()).replace("$skip", &skip.to_string());
             let _ = writeln!(text, "after_{at}: __attribute__((unused));\n  {statement};");
         }
         // Skips may lead to the end or beyond it.
@@ -117,9 +119,11 @@ pub fn c(program: &Program) -> Option<String> {
     for number in 1..program.bodies.len() {
         let _ = writeln!(text, "  case {number}: body{number}(); break;");
     }
-    let is_on_pipes = |op: &Op| code(*op).is_some_and(|code| code.numbers[0] >= FIRST_ON_PIPES);
-    let pipes = if program.bodies.iter().flatten().any(is_on_pipes) { "  open_pipes();\n" } else { "" };
-    let _ = write!(text, "  }}\n  return NULL;\n}}\nint main(void) {{\n  BEGIN();\n{pipes}  body0();\n  pthread_exit(NULL);\n}}\n");
+    let has = |wanted: fn(&Op) -> bool| program.bodies.iter().flatten().any(wanted);
+    let pipes = if has(|&op| code(op, false).is_some_and(|code| ON_PIPES.contains(&code.numbers[0]))) { "  open_pipes();\n" } else { "" };
+    let signals = if has(|op| matches!(op, Op::Kill(_))) { format!("  HANDLE({});\n", i64::from(program.restart)) } else { String::new() };
+    let _ =
+        write!(text, "  }}\n  return NULL;\n}}\nint main(void) {{\n  BEGIN();\n{pipes}{signals}  body0();\n  pthread_exit(NULL);\n}}\n");
     Some(text)
 }
 

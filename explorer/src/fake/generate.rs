@@ -26,12 +26,15 @@ pub enum Flavor {
     Primitives,
     /// Accesses, barriers, futexes, time limits, `once`, conditions and semaphores, in two or three threads, the initial one among them or not.
     Waits,
+    /// Accesses, signals, and what they come in the middle of: locks, conditions, semaphores, futexes and joins, in two or three threads, the initial one
+    /// among them. It and the others send each other signals.
+    Signals,
     /// Accesses, one mutex, and two pipes, the second with room for two things, in two to four threads beside the initial one; no injected locks either.
     Pipes,
 }
 
 /// All flavors.
-pub const FLAVORS: [Flavor; 8] = [
+pub const FLAVORS: [Flavor; 9] = [
     Flavor::Accesses,
     Flavor::Locks,
     Flavor::Records,
@@ -39,6 +42,7 @@ pub const FLAVORS: [Flavor; 8] = [
     Flavor::FourThreads,
     Flavor::Primitives,
     Flavor::Waits,
+    Flavor::Signals,
     Flavor::Pipes,
 ];
 
@@ -51,6 +55,7 @@ pub fn program(seed: u64, flavor: Flavor) -> Program {
         Flavor::FourThreads => 4,
         Flavor::Pipes => 2 + random.below(3) as usize,
         Flavor::Primitives | Flavor::Waits => 1 + random.below(3) as usize,
+        Flavor::Signals => 1 + random.below(2) as usize,
     };
     let length = match threads {
         1 | 2 => 3,
@@ -59,10 +64,11 @@ pub fn program(seed: u64, flavor: Flavor) -> Program {
     };
     let sizes = Sizes { variables: 2, mutexes: 2, conditions: 1, locks: 2, semaphores: 1, onces: 1 };
     let mut bodies = vec![(1..=threads).map(Op::Create).collect::<Vec<_>>()];
-    if threads == 1 {
-        let most = length + 1;
+    if threads == 1 || flavor == Flavor::Signals {
+        let most = bodies[0].len() + if threads == 1 { length } else { 1 };
         while bodies[0].len() < most && !is_over(flavor, &bodies[0]) {
-            block(&mut random, flavor, &mut bodies[0]);
+            let to = if flavor == Flavor::Signals { 1 + random.below(u32::try_from(threads).unwrap_or(1)) as usize } else { 0 };
+            block(&mut random, flavor, to, &mut bodies[0]);
         }
     }
     if random.below(2) == 0 && !is_over(flavor, &bodies[0]) {
@@ -71,7 +77,7 @@ pub fn program(seed: u64, flavor: Flavor) -> Program {
     for _ in 0..threads {
         let mut body = Vec::new();
         while body.len() < length && !is_over(flavor, &body) {
-            block(&mut random, flavor, &mut body);
+            block(&mut random, flavor, 0, &mut body);
         }
         if random.below(4) == 0 && !is_over(flavor, &body) {
             body.push(Op::Assert { register: 0, value: i64::from(random.below(2)) });
@@ -79,7 +85,8 @@ pub fn program(seed: u64, flavor: Flavor) -> Program {
         bodies.push(body);
     }
     let spurious = matches!(flavor, Flavor::Primitives | Flavor::Waits) && random.below(4) == 0;
-    Program { bodies, sizes, room: vec![1, 2], meets: vec![2, 3], spurious }
+    let restart = flavor == Flavor::Signals && random.below(2) == 0;
+    Program { bodies, sizes, room: vec![1, 2], meets: vec![2, 3], spurious, restart }
 }
 
 /// Whether the body has ended the process, where nothing can follow that.
@@ -87,12 +94,13 @@ fn is_over(flavor: Flavor, body: &[Op]) -> bool {
     matches!(flavor, Flavor::Primitives | Flavor::Pipes) && body.last() == Some(&Op::ExitProcess)
 }
 
-/// One or a few operations that make sense together.
-fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
+/// One or a few operations that make sense together. Signals go to the thread of body `to`.
+fn block(random: &mut Random, flavor: Flavor, to: usize, body: &mut Vec<Op>) {
     const RECORDS: [u32; 8] = [0, 1, 2, 4, 6, 7, 19, 19];
     const FOUR_THREADS: [u32; 8] = [0, 1, 2, 3, 4, 5, 16, 17];
     const PRIMITIVES: [u32; 25] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 25, 25, 26, 26, 27, 27, 28, 29];
     const WAITS: [u32; 24] = [0, 0, 2, 2, 4, 5, 6, 11, 12, 13, 16, 17, 18, 25, 25, 25, 26, 26, 27, 27, 28, 29, 29, 30];
+    const SIGNALS: [u32; 20] = [0, 2, 4, 6, 11, 12, 16, 16, 17, 17, 25, 26, 27, 28, 29, 31, 31, 31, 31, 31];
     const PIPES: [u32; 16] = [0, 2, 3, 4, 6, 18, 20, 20, 20, 20, 21, 21, 21, 22, 23, 24];
     let pick = |random: &mut Random| random.below(2) as usize;
     let (variable, mutex, lock) = (pick(random), pick(random), pick(random));
@@ -104,6 +112,7 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
         Flavor::FourThreads => FOUR_THREADS[random.below(8) as usize],
         Flavor::Primitives => PRIMITIVES[random.below(25) as usize],
         Flavor::Waits => WAITS[random.below(24) as usize],
+        Flavor::Signals => SIGNALS[random.below(20) as usize],
         Flavor::Pipes => PIPES[random.below(16) as usize],
     };
     match kind {
@@ -191,6 +200,7 @@ fn block(random: &mut Random, flavor: Flavor, body: &mut Vec<Op>) {
             access(random, variable),
             Op::Leave(0),
         ]),
+        31 => body.push(Op::Kill(to)),
         _ => body.push(if random.below(4) == 0 { Op::ExitProcess } else { Op::Yield }),
     }
 }

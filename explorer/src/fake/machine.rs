@@ -3,7 +3,7 @@
 //! What performing one does: `perform`.
 //!
 //! The rules are those that an engine for real programs must follow; `Event`'s docs state them. Not modelled: unlocking
-//! what one does not hold (a program's mistake: it frees the mutex).
+//! what one does not hold (a program's mistake: it frees the mutex); signals that are blocked, or come while a thread waits for pipes.
 
 use std::vec;
 use std::vec::Vec;
@@ -33,6 +33,8 @@ pub struct Machine {
     pub(super) created: Vec<Option<ThreadId>>,
     /// Who ends the process: it alone goes on, with what its body has after that.
     pub(super) exiting: Option<ThreadId>,
+    /// Whether threads send each other signals: then each looks for them before what it does.
+    pub(super) signals: bool,
     /// Injected locks that the last step dropped or weakened, until somebody asks.
     pub(super) dropped: Vec<(usize, Option<Mode>)>,
 }
@@ -43,6 +45,35 @@ pub(super) struct Thread {
     pub(super) at: usize,
     pub(super) phase: Phase,
     pub(super) registers: [i64; REGISTERS],
+    pub(super) attention: Attention,
+    /// A signal waits for it.
+    pub(super) signalled: bool,
+    /// A handler has come in the middle of the wait that it is in.
+    pub(super) interrupted: bool,
+}
+
+/// What a thread makes of signals before it goes on with its body.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Attention {
+    /// It is to look for one.
+    Due,
+    /// It has seen none.
+    Paid,
+    /// It runs the handler of one.
+    Handling,
+}
+
+/// What a thread is about to do, as far as signals matter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stand {
+    /// What its body says.
+    Body,
+    /// To look for a signal.
+    Looks,
+    /// To do what the handler does.
+    Handles,
+    /// To take a signal in the middle of a wait.
+    Interrupted,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -99,6 +130,7 @@ impl Machine {
             pipes: Pipes::new(&program.room),
             created: vec![None; program.bodies.len()],
             exiting: None,
+            signals: program.bodies.iter().flatten().any(|op| matches!(op, Op::Kill(_))),
             dropped: Vec::new(),
         };
         machine.spawn(0);
@@ -108,7 +140,8 @@ impl Machine {
 
     pub(super) fn spawn(&mut self, body: usize) -> ThreadId {
         let id = ThreadId::new(self.threads.len());
-        self.threads.push(Thread { body, at: 0, phase: Phase::Fresh, registers: [0; REGISTERS] });
+        let (attention, registers) = (Attention::Due, [0; REGISTERS]);
+        self.threads.push(Thread { body, at: 0, phase: Phase::Fresh, registers, attention, signalled: false, interrupted: false });
         self.created[body] = Some(id);
         id
     }
@@ -124,6 +157,64 @@ impl Machine {
         program.bodies[thread.body].get(thread.at).copied()
     }
 
+    /// The operation that a thread is about to do, unless it is to see to a signal.
+    fn body_op(&self, program: &Program, thread: ThreadId) -> Option<Op> {
+        self.op(program, thread).filter(|_| self.stand(program, thread) == Stand::Body)
+    }
+
+    /// What a living thread is about to do, as far as signals matter.
+    pub(super) fn stand(&self, program: &Program, thread: ThreadId) -> Stand {
+        let state = &self.threads[thread.index()];
+        let op = self.op(program, thread);
+        let fails = matches!(op, Some(Op::Assert { .. }));
+        if !self.signals || matches!(state.phase, Phase::Fresh | Phase::Ended) || fails {
+            return Stand::Body;
+        }
+        match state.attention {
+            Attention::Handling => Stand::Handles,
+            Attention::Due => Stand::Looks,
+            Attention::Paid if state.signalled && op.is_some_and(|op| self.waits(thread, op)) => Stand::Interrupted,
+            Attention::Paid => Stand::Body,
+        }
+    }
+
+    /// Whether a thread is in the middle of a wait, or about to wait, as things are now: what it waits for is not there.
+    fn waits(&self, thread: ThreadId, op: Op) -> bool {
+        let phase = self.threads[thread.index()].phase;
+        match op {
+            Op::Wait { mutex, .. } => match phase {
+                Phase::Waiting => true,
+                Phase::Woken | Phase::Expired => !self.is_free(mutex),
+                _ => false,
+            },
+            Op::Meet { .. } | Op::FutexWait { .. } => phase == Phase::Waiting,
+            Op::Lock(mutex) | Op::TimedLock { mutex, .. } => !self.is_free(mutex),
+            Op::ReadLock(mutex) => self.mutexes[mutex].owner.is_some(),
+            Op::Enter { once, .. } => self.onces[once] == Once::Running,
+            Op::Take(semaphore) | Op::TimedTake { semaphore, .. } => self.semaphores[semaphore] == 0,
+            Op::Join(body) => !self.has_ended(body),
+            _ => false,
+        }
+    }
+
+    fn has_ended(&self, body: usize) -> bool {
+        self.created[body].is_some_and(|child| self.threads[child.index()].phase == Phase::Ended)
+    }
+
+    /// What a wait that a signal ends is about.
+    fn awaited(&self, thread: ThreadId, op: Op) -> (Sort, usize) {
+        match op {
+            Op::Wait { condition, .. } if self.threads[thread.index()].phase == Phase::Waiting => (Sort::Condition, condition),
+            Op::Lock(mutex) | Op::TimedLock { mutex, .. } | Op::ReadLock(mutex) | Op::Wait { mutex, .. } => (Sort::Mutex, mutex),
+            Op::Meet { barrier, .. } => (Sort::Barrier, barrier),
+            Op::FutexWait { variable, .. } => (Sort::Variable, variable),
+            Op::Enter { once, .. } => (Sort::Once, once),
+            Op::Take(semaphore) | Op::TimedTake { semaphore, .. } => (Sort::Semaphore, semaphore),
+            Op::Join(body) => (Sort::End, body),
+            _ => unreachable!("it waits for nothing"),
+        }
+    }
+
     /// What a thread is about to do.
     #[must_use]
     pub fn pending(&self, program: &Program, thread: ThreadId) -> Option<Event> {
@@ -135,10 +226,22 @@ impl Machine {
         if state.phase == Phase::Fresh {
             return plain(EventKind::Start);
         }
+        let word = Sort::Word.range(thread.index());
+        let atomic = |rw, range| Some(Event { kind: EventKind::Access { rw, atomic: true }, range: Some(range), object: None, site: None });
+        match self.stand(program, thread) {
+            Stand::Looks => return atomic(Rw::Read, word),
+            Stand::Handles => return atomic(Rw::Update, Sort::Variable.range(0)),
+            Stand::Body | Stand::Interrupted => {}
+        }
         let Some(op) = self.op(program, thread) else { return plain(EventKind::Exit) };
+        let by = self.signals.then_some(word);
         let site = Some(SiteKey((state.body as u64) << 32 | state.at as u64));
         let object =
             |sort: Sort, index: usize, kind| Some(Event { kind, range: Some(sort.range(index)), object: Some(sort.object(index)), site });
+        if self.stand(program, thread) == Stand::Interrupted {
+            let (sort, index) = self.awaited(thread, op);
+            return object(sort, index, EventKind::Interrupted { by: word });
+        }
         match op {
             Op::Read { variable, atomic, .. } => object(Sort::Variable, variable, EventKind::Access { rw: Rw::Read, atomic }),
             Op::Write { variable, atomic, .. } => object(Sort::Variable, variable, EventKind::Access { rw: Rw::Write, atomic }),
@@ -165,7 +268,7 @@ impl Machine {
                 variable,
                 match (state.phase, timed) {
                     (Phase::Waiting, false) => EventKind::Waiting,
-                    (Phase::Waiting, true) => EventKind::WaitTimeout { by: None },
+                    (Phase::Waiting, true) => EventKind::WaitTimeout { by },
                     (Phase::Woken, _) => EventKind::FutexReturn,
                     _ => EventKind::FutexWait,
                 },
@@ -174,11 +277,11 @@ impl Machine {
             Op::Enter { once, .. } => object(Sort::Once, once, EventKind::OnceEnter),
             Op::Leave(once) => object(Sort::Once, once, EventKind::OnceLeave),
             Op::TimedLock { mutex, .. } => {
-                let kind = if self.is_free(mutex) { EventKind::TimedLock } else { EventKind::LockTimeout { by: None } };
+                let kind = if self.is_free(mutex) { EventKind::TimedLock } else { EventKind::LockTimeout { by } };
                 object(Sort::Mutex, mutex, kind)
             }
             Op::TimedTake { semaphore, .. } => {
-                let kind = if self.semaphores[semaphore] > 0 { EventKind::SemTryWait } else { EventKind::LockTimeout { by: None } };
+                let kind = if self.semaphores[semaphore] > 0 { EventKind::SemTryWait } else { EventKind::LockTimeout { by } };
                 object(Sort::Semaphore, semaphore, kind)
             }
             Op::TryTake { semaphore, .. } => object(Sort::Semaphore, semaphore, EventKind::SemTryWait),
@@ -187,9 +290,9 @@ impl Machine {
             Op::ReadLock(mutex) => object(Sort::Mutex, mutex, EventKind::ReadLock),
             Op::Unlock(mutex) => object(Sort::Mutex, mutex, EventKind::Unlock),
             Op::Wait { condition, mutex, timeout } => match (state.phase, timeout) {
-                (Phase::Waiting, None) if program.spurious => object(Sort::Condition, condition, EventKind::WaitSpurious { by: None }),
+                (Phase::Waiting, None) if program.spurious => object(Sort::Condition, condition, EventKind::WaitSpurious { by }),
                 (Phase::Waiting, None) => object(Sort::Condition, condition, EventKind::Waiting),
-                (Phase::Waiting, Some(_)) => object(Sort::Condition, condition, EventKind::WaitTimeout { by: None }),
+                (Phase::Waiting, Some(_)) => object(Sort::Condition, condition, EventKind::WaitTimeout { by }),
                 (Phase::Woken | Phase::Expired, _) => object(Sort::Mutex, mutex, EventKind::WaitReacquire),
                 _ => object(Sort::Condition, condition, EventKind::WaitRelease { mutex: Sort::Mutex.range(mutex) }),
             },
@@ -203,6 +306,7 @@ impl Machine {
             Op::Put { .. } | Op::Get { .. } | Op::TryGet { .. } | Op::Move { .. } | Op::Await { .. } => {
                 Some(Event { kind: EventKind::External, range: None, object: None, site })
             }
+            Op::Kill(body) => atomic(Rw::Write, Sort::Word.range(self.created[body].unwrap_or(thread).index())),
             Op::Create(_) => plain(EventKind::Create { child: ThreadId::new(self.threads.len()) }),
             // A thread that was never created is waited for in vain: it waits for itself.
             Op::Join(body) => plain(EventKind::Join { child: self.created[body].unwrap_or(thread) }),
@@ -225,6 +329,9 @@ impl Machine {
         if state.phase == Phase::Fresh {
             return true;
         }
+        if self.stand(program, thread) != Stand::Body {
+            return true;
+        }
         match self.op(program, thread) {
             Some(Op::Meet { .. }) => state.phase != Phase::Waiting,
             Some(Op::FutexWait { timed, .. }) => state.phase != Phase::Waiting || timed,
@@ -238,7 +345,7 @@ impl Machine {
             },
             Some(Op::Acquire(lock, mode)) => self.locks[lock].iter().all(|&(holder, held)| holder == thread || compatible(held, mode)),
             Some(Op::Take(semaphore)) => self.semaphores[semaphore] > 0,
-            Some(Op::Join(body)) => self.created[body].is_some_and(|child| self.threads[child.index()].phase == Phase::Ended),
+            Some(Op::Join(body)) => self.has_ended(body),
             Some(op @ (Op::Put { .. } | Op::Get { .. } | Op::Await { .. })) => ends(op).iter().any(|&end| self.pipes.is_ready(end)),
             _ => true,
         }
@@ -272,7 +379,7 @@ impl Machine {
     /// Those whom the thread's pending event may wake, when it is a signal and there are any.
     #[must_use]
     pub fn waiters(&self, program: &Program, thread: ThreadId) -> &[ThreadId] {
-        match (self.threads[thread.index()].phase, self.op(program, thread)) {
+        match (self.threads[thread.index()].phase, self.body_op(program, thread)) {
             (Phase::Running, Some(Op::Signal(condition))) => self.waiting.at_condition(condition),
             _ => &[],
         }
@@ -281,7 +388,7 @@ impl Machine {
     /// How many ways there are to perform the thread's pending event: whom it wakes, or whether it times out or is woken without a cause.
     #[must_use]
     pub fn options(&self, program: &Program, thread: ThreadId) -> usize {
-        match (self.threads[thread.index()].phase, self.op(program, thread)) {
+        match (self.threads[thread.index()].phase, self.body_op(program, thread)) {
             (Phase::Waiting, Some(Op::Wait { timeout: Some(_), .. })) if program.spurious => 2,
             _ => self.waiters(program, thread).len().max(1),
         }
@@ -290,7 +397,10 @@ impl Machine {
     /// What is in the variable that the thread's pending event would write to.
     #[must_use]
     pub fn overwritten(&self, program: &Program, thread: ThreadId) -> Option<u64> {
-        match (self.threads[thread.index()].phase, self.op(program, thread)?) {
+        if self.stand(program, thread) == Stand::Handles {
+            return Some(self.variables[0].cast_unsigned());
+        }
+        match (self.threads[thread.index()].phase, self.body_op(program, thread)?) {
             (Phase::Running, Op::Write { variable, .. } | Op::Add { variable, .. } | Op::CompareAndSwap { variable, .. }) => {
                 Some(self.variables[variable].cast_unsigned())
             }
@@ -347,6 +457,10 @@ enum Sort {
     Semaphore,
     Barrier,
     Once,
+    /// Of a thread: where others write who send it a signal.
+    Word,
+    /// Of a thread: its end.
+    End,
 }
 
 impl Sort {

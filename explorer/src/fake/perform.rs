@@ -3,9 +3,9 @@
 use model::ids::ThreadId;
 use model::pair::Mode;
 
-use super::machine::{Machine, Once, Outcome, Phase};
+use super::machine::{Attention, Machine, Once, Outcome, Phase, Stand};
 use super::pipes::End;
-use super::program::{Op, Program, Value};
+use super::program::{HANDLED, Op, Program, Value};
 use super::waiting::Place;
 
 /// What a wait at a variable ends with: it had another value, it was woken, or its time has passed.
@@ -17,6 +17,9 @@ impl Machine {
     /// Performs a thread's pending event. `option` is which of its options: the place of whom a signal wakes; of a wait that may time out as well as end without
     /// a cause, 0 for the first. An outcome ends the run.
     pub fn perform(&mut self, program: &Program, thread: ThreadId, option: usize) -> Option<Outcome> {
+        if self.see_to_signals(program, thread) {
+            return None;
+        }
         let op = self.op(program, thread);
         let index = thread.index();
         let phase = self.threads[index].phase;
@@ -150,6 +153,12 @@ impl Machine {
                 let [first, second] = [first, second].map(|pipe| i64::from(self.pipes.is_ready(End::Out(pipe))));
                 self.threads[index].registers[register] = first + 2 * second;
             }
+            Op::Kill(body) => {
+                if let Some(to) = self.created[body] {
+                    let to = &mut self.threads[to.index()];
+                    to.signalled = to.phase != Phase::Ended;
+                }
+            }
             Op::Create(body) => drop(self.spawn(body)),
             Op::Join(_) | Op::Yield => {}
             Op::ExitProcess => self.exiting = Some(thread),
@@ -158,9 +167,59 @@ impl Machine {
                 unreachable!("local operations are part of the step before them")
             }
         }
-        self.threads[index].at += 1;
-        self.settle(program, thread);
+        self.pass(program, thread);
         None
+    }
+
+    /// Goes on to a thread's next operation.
+    fn pass(&mut self, program: &Program, thread: ThreadId) {
+        let state = &mut self.threads[thread.index()];
+        state.at += 1;
+        state.attention = Attention::Due;
+        self.settle(program, thread);
+    }
+
+    /// Looks for a signal, takes one in the middle of a wait, or does what its handler does, if that is what the thread is about to do.
+    fn see_to_signals(&mut self, program: &Program, thread: ThreadId) -> bool {
+        let op = self.op(program, thread);
+        let stand = self.stand(program, thread);
+        let state = &mut self.threads[thread.index()];
+        match stand {
+            Stand::Body => return false,
+            Stand::Looks if state.signalled => (state.signalled, state.attention) = (false, Attention::Handling),
+            Stand::Looks => {
+                state.attention = Attention::Paid;
+                if core::mem::take(&mut state.interrupted) {
+                    self.go_on_waiting(program, thread, op);
+                }
+            }
+            Stand::Handles => {
+                self.variables[0] += HANDLED;
+                state.attention = Attention::Due;
+            }
+            Stand::Interrupted => {
+                (state.signalled, state.attention, state.interrupted) = (false, Attention::Handling, true);
+                if let Some(Op::FutexWait { variable, .. }) = op {
+                    state.phase = Phase::Running;
+                    self.waiting.leave(Place::Variable(variable), thread);
+                }
+            }
+        }
+        true
+    }
+
+    /// After a handler in the middle of a wait: most waits go on, some end, and one at a variable is made anew.
+    fn go_on_waiting(&mut self, program: &Program, thread: ThreadId, op: Option<Op>) {
+        let ended = match op {
+            Some(Op::Take(_)) if !program.restart => None,
+            Some(Op::TimedTake { register, .. }) => Some((register, 1)),
+            Some(Op::FutexWait { register, timed, .. }) if timed || !program.restart => Some((register, OTHERWISE)),
+            _ => return,
+        };
+        if let Some((register, result)) = ended {
+            self.threads[thread.index()].registers[register] = result;
+        }
+        self.pass(program, thread);
     }
 
     fn wake(&mut self, threads: impl IntoIterator<Item = ThreadId>) {

@@ -17,10 +17,12 @@
 //! | `put p 1`, `get p r`, `tryget p r` | pipes: `put` waits for room, `get` for something; `tryget` gives -1 where there is nothing |
 //! | `move p q r` | takes the first thing out of one and puts it into another, if there is one and room for it; 1 in the register says so |
 //! | `await p q r` | waits until there is something in one of two pipes, takes nothing, and says where: 1, 2, or 3 for both |
+//! | `kill a` | sends a thread a signal, whose handler adds [`HANDLED`] to the first variable |
 //! | `create a`, `join a`, `yield`, `exit` | threads; `exit` ends the process: what comes after it runs alone |
 //! | `assert r == 1`, `skip 2 unless r == 1`, `drop k` | part of the step before them; an assertion that fails is one of its own; `drop` is a release, `drop k R` weakens |
 //!
-//! Names need no declaration. Waits on conditions end without a cause where a program's `spurious` says so, not its text. A pipe has room for as much as the number at the end of its name says (`p2`), for one thing without. Texts are ours, so a mistake in one panics.
+//! Names need no declaration. Waits on conditions end without a cause where a program's `spurious` says so, not its text; likewise waits at semaphores and
+//! variables, but for those with a time limit, go on after a signal's handler where its `restart` says so. A pipe has room for as much as the number at the end of its name says (`p2`), for one thing without. Texts are ours, so a mistake in one panics.
 
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -40,6 +42,8 @@ pub struct Program {
     pub meets: Vec<usize>,
     /// Whether waits on conditions may end without a cause.
     pub spurious: bool,
+    /// Whether waits go on after a signal's handler, as with `SA_RESTART`.
+    pub restart: bool,
 }
 
 /// How many objects of each sort there are.
@@ -61,6 +65,9 @@ pub struct Sizes {
 
 /// Registers of each thread.
 pub const REGISTERS: usize = 2;
+
+/// What the handler of a signal adds to the first variable.
+pub const HANDLED: i64 = 4;
 
 /// One operation. Objects and thread bodies are indices.
 #[expect(missing_docs, reason = "the fields are named for what they are")]
@@ -128,6 +135,8 @@ pub enum Op {
     Move { from: usize, to: usize, register: usize },
     /// Waits until there is something in one of them; a bit for each in the register says in which.
     Await { pipes: [usize; 2], register: usize },
+    /// Sends a thread a signal.
+    Kill(usize),
     /// Creates a thread.
     Create(usize),
     /// Waits for its end.
@@ -161,12 +170,13 @@ pub fn parse(text: &str) -> Program {
     let lines: Vec<(&str, &str)> =
         text.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| line.split_once(':').expect("'name: operations'")).collect();
     let mut names = Names { bodies: lines.iter().map(|(name, _)| (*name).to_string()).collect(), ..Names::default() };
-    let bodies = lines
+    let bodies: Vec<Vec<Op>> = lines
         .iter()
         .map(|(_, operations)| operations.split(',').map(str::trim).filter(|op| !op.is_empty()).map(|op| names.op(op)).collect())
         .collect();
+    let handles = bodies.iter().flatten().any(|op| matches!(op, Op::Kill(_)));
     let sizes = Sizes {
-        variables: names.variables.len(),
+        variables: names.variables.len().max(usize::from(handles)),
         mutexes: names.mutexes.len(),
         conditions: names.conditions.len(),
         locks: names.locks.len(),
@@ -174,7 +184,7 @@ pub fn parse(text: &str) -> Program {
         onces: names.onces.len(),
     };
     let numbers = |names: &[String]| names.iter().map(|name| number_at_end(name)).collect();
-    Program { bodies, sizes, room: numbers(&names.pipes), meets: numbers(&names.barriers), spurious: false }
+    Program { bodies, sizes, room: numbers(&names.pipes), meets: numbers(&names.barriers), spurious: false, restart: false }
 }
 
 /// The number at the end of a name; 1 without.
@@ -245,6 +255,7 @@ impl Names {
             ["tryget", p, r] => Op::TryGet { pipe: index(&mut self.pipes, p), register: register(r) },
             ["move", p, q, r] => Op::Move { from: index(&mut self.pipes, p), to: index(&mut self.pipes, q), register: register(r) },
             ["await", p, q, r] => Op::Await { pipes: [p, q].map(|name| index(&mut self.pipes, name)), register: register(r) },
+            ["kill", a] => Op::Kill(self.body(a)),
             ["create", a] => Op::Create(self.body(a)),
             ["join", a] => Op::Join(self.body(a)),
             ["yield"] => Op::Yield,

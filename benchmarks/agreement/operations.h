@@ -25,7 +25,8 @@ struct thing {
 
 static inline void put(int pipe, long value) {
   struct thing thing = {.value = value};
-  if (write(ends[pipe][1], &thing, sizeof thing) != sizeof thing) abort();
+  // It puts all or nothing, when a signal comes before there is room.
+  if (write(ends[pipe][1], &thing, sizeof thing) != sizeof thing && errno != EINTR) abort();
 }
 
 // What is there, and -1 for nothing.
@@ -36,7 +37,10 @@ static inline long get(int end) {
 
 static inline long await(int first, int second) {
   struct pollfd polled[] = {{.fd = ends[first][0], .events = POLLIN}, {.fd = ends[second][0], .events = POLLIN}};
-  if (poll(polled, 2, -1) < 1) abort();
+  if (poll(polled, 2, -1) < 1) {
+    if (errno != EINTR) abort();
+    return 0;
+  }
   return (polled[0].revents & POLLIN ? 1 : 0) + (polled[1].revents & POLLIN ? 2 : 0);
 }
 

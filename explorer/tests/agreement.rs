@@ -88,6 +88,7 @@ fn unbounded_searches_find_every_outcome_of_waits() {
 #[test]
 fn unbounded_searches_find_every_outcome_of_signals() {
     check_unbounded(Flavor::Signals, 6000);
+    check_unbounded(Flavor::Calls, 6000);
 }
 
 #[test]
@@ -97,7 +98,7 @@ fn unbounded_searches_find_every_outcome_of_pipes() {
 
 #[test]
 fn bounded_searches_find_exactly_the_outcomes_within_the_bound() {
-    for flavor in [Flavor::Accesses, Flavor::Locks, Flavor::Everything, Flavor::Waits, Flavor::Signals, Flavor::Pipes] {
+    for flavor in [Flavor::Accesses, Flavor::Locks, Flavor::Everything, Flavor::Waits, Flavor::Signals, Flavor::Calls, Flavor::Pipes] {
         for (seed, program, _, _) in programs(flavor, 3000) {
             for bound in 0..3 {
                 let bounds = [

@@ -10,6 +10,8 @@ use anyhow::{Context, Result};
 use explorer::fake::generate::{Flavor, program};
 use explorer::fake::oracle::{self, Within};
 use explorer::fake::program::{Op, Program};
+use explorer::strategy::depth_first::Extent;
+use explorer::strategy::part::Work;
 use model::report::Report;
 
 use super::outcome::{self, Words};
@@ -66,7 +68,7 @@ impl fmt::Display for Comparison {
 struct Expected {
     whole: Words,
     bound: u32,
-    /// Not of programs with signals: the engine looks for these in steps of its own, which the program as data has not all, so that preemptions differ.
+    /// Not of programs with signals.
     within: Option<Words>,
 }
 
@@ -83,9 +85,14 @@ impl Expected {
         (schedules <= MOST_SCHEDULES).then(|| Self { whole, bound, within: within() })
     }
 
-    /// Of all schedules, or of those within the bound.
-    fn by(&self, bound: Option<u32>) -> Option<&Words> {
-        if bound.is_some() { self.within.as_ref() } else { Some(&self.whole) }
+    /// What a search is to find, if it is asked: for signals the engine looks in steps of its own, of which the program as data has few, so that
+    /// preemptions are others, and schedules many.
+    fn by(&self, search: Search) -> Option<&Words> {
+        match (&self.within, search) {
+            (_, Search { bound: Some(_), .. }) => self.within.as_ref(),
+            (None, Search { work: Work::Search(Extent::Unpruned), .. }) => None,
+            _ => Some(&self.whole),
+        }
     }
 }
 
@@ -101,8 +108,13 @@ pub fn compare(atomfix: &Path, folder: &Path, settings: Settings, shown: &mut dy
         if comparison.interpreted == settings.interpreted {
             break;
         }
-        let flavors = [Flavor::Primitives, Flavor::Signals, Flavor::Primitives, Flavor::Pipes];
-        let program = program(seed, flavors[seed as usize % flavors.len()]);
+        let flavor = match seed % 8 {
+            1 => Flavor::Signals,
+            5 => Flavor::Calls,
+            3 | 7 => Flavor::Pipes,
+            _ => Flavor::Primitives,
+        };
+        let program = program(seed, flavor);
         let bound = u32::try_from(seed % (u64::from(MOST_PREEMPTIONS) + 1)).unwrap_or(0);
         let Some(expected) = Expected::of(&program, bound) else {
             comparison.left_out += 1;
@@ -128,7 +140,7 @@ fn interpreted(gated: &Path, program: &Program, expected: &Expected, schedules: 
     let mut failures: Option<Words> = None;
     for search in search::searches(expected.bound) {
         let Search { bound, name, .. } = search;
-        let Some(words) = expected.by(bound) else { continue };
+        let Some(words) = expected.by(search) else { continue };
         let explored = match search::explore(gated, &data, program.spurious, search) {
             Ok(explored) => explored,
             Err(error) => {
@@ -203,7 +215,7 @@ impl Builder<'_> {
         let mut wrong = Vec::new();
         for (strategy, reach) in STRATEGIES {
             let bound = (reach == Reach::Bounded).then_some(expected.bound);
-            let Some(words) = expected.by(bound) else { continue };
+            let Some(words) = bound.map_or(Some(&expected.whole), |_| expected.within.as_ref()) else { continue };
             let check = Child::new(self.atomfix, LIMIT).within(self.folder).args(["check", "./app", "--outcomes", "--json", "app.json"]);
             let preemptions = bound.map_or_else(|| "none".to_owned(), |bound| bound.to_string());
             let spurious = ["--spurious"].into_iter().filter(|_| program.spurious);

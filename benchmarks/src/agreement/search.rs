@@ -56,7 +56,7 @@ pub struct Explored {
 /// After how many steps an execution is cut: none of these programs has as many.
 const MOST_STEPS: u64 = 10_000;
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// Explores a gated program with this argument, where waits may end without a cause or not.
 ///

@@ -104,6 +104,10 @@ pub fn c(program: &Program) -> Option<String> {
         "#include \"operations.h\"\npthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;\npthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;\n\
          pthread_cond_t condition = PTHREAD_COND_INITIALIZER;\nsem_t semaphore;\npthread_barrier_t barrier;\nHANDLER\n",
     );
+    let has = |wanted: fn(&Op) -> bool| program.bodies.iter().flatten().any(wanted);
+    let handles = has(|op| matches!(op, Op::Kill(_)));
+    // As in the interpreter.
+    let last = if handles { "  sched_yield();\n" } else { "" };
     for (number, body) in program.bodies.iter().enumerate() {
         let _ = writeln!(text, "static void body{number}(void) {{\n  enum {{ body = {number} }};");
         for (at, op) in body.iter().enumerate() {
@@ -113,15 +117,14 @@ pub fn c(program: &Program) -> Option<String> {
         }
         // Skips may lead to the end or beyond it.
         let ends = (body.len()..body.len() + 3).map(|at| format!("after_{at}: __attribute__((unused));\n")).collect::<String>();
-        let _ = writeln!(text, "{ends}  ended(body);\n}}");
+        let _ = writeln!(text, "{ends}{last}  ended(body);\n}}");
     }
     let _ = writeln!(text, "void *thread(void *body) {{\n  switch ((long)body) {{");
     for number in 1..program.bodies.len() {
         let _ = writeln!(text, "  case {number}: body{number}(); break;");
     }
-    let has = |wanted: fn(&Op) -> bool| program.bodies.iter().flatten().any(wanted);
     let pipes = if has(|&op| code(op, false).is_some_and(|code| ON_PIPES.contains(&code.numbers[0]))) { "  open_pipes();\n" } else { "" };
-    let signals = if has(|op| matches!(op, Op::Kill(_))) { format!("  HANDLE({});\n", i64::from(program.restart)) } else { String::new() };
+    let signals = if handles { format!("  HANDLE({});\n", i64::from(program.restart)) } else { String::new() };
     let _ =
         write!(text, "  }}\n  return NULL;\n}}\nint main(void) {{\n  BEGIN();\n{pipes}{signals}  body0();\n  pthread_exit(NULL);\n}}\n");
     Some(text)

@@ -29,12 +29,14 @@ pub enum Flavor {
     /// Accesses, signals, and what they come in the middle of: locks, conditions, semaphores, futexes and joins, in two or three threads, the initial one
     /// among them. It and the others send each other signals.
     Signals,
+    /// Accesses, signals and two pipes, in two or three threads likewise.
+    Calls,
     /// Accesses, one mutex, and two pipes, the second with room for two things, in two to four threads beside the initial one; no injected locks either.
     Pipes,
 }
 
 /// All flavors.
-pub const FLAVORS: [Flavor; 9] = [
+pub const FLAVORS: [Flavor; 10] = [
     Flavor::Accesses,
     Flavor::Locks,
     Flavor::Records,
@@ -43,6 +45,7 @@ pub const FLAVORS: [Flavor; 9] = [
     Flavor::Primitives,
     Flavor::Waits,
     Flavor::Signals,
+    Flavor::Calls,
     Flavor::Pipes,
 ];
 
@@ -55,19 +58,20 @@ pub fn program(seed: u64, flavor: Flavor) -> Program {
         Flavor::FourThreads => 4,
         Flavor::Pipes => 2 + random.below(3) as usize,
         Flavor::Primitives | Flavor::Waits => 1 + random.below(3) as usize,
-        Flavor::Signals => 1 + random.below(2) as usize,
+        Flavor::Signals | Flavor::Calls => 1 + random.below(2) as usize,
     };
     let length = match threads {
         1 | 2 => 3,
         3 => 2,
         _ => 1 + random.below(2) as usize,
     };
+    let has_signals = matches!(flavor, Flavor::Signals | Flavor::Calls);
     let sizes = Sizes { variables: 2, mutexes: 2, conditions: 1, locks: 2, semaphores: 1, onces: 1 };
     let mut bodies = vec![(1..=threads).map(Op::Create).collect::<Vec<_>>()];
-    if threads == 1 || flavor == Flavor::Signals {
+    if threads == 1 || has_signals {
         let most = bodies[0].len() + if threads == 1 { length } else { 1 };
         while bodies[0].len() < most && !is_over(flavor, &bodies[0]) {
-            let to = if flavor == Flavor::Signals { 1 + random.below(u32::try_from(threads).unwrap_or(1)) as usize } else { 0 };
+            let to = if has_signals { 1 + random.below(u32::try_from(threads).unwrap_or(1)) as usize } else { 0 };
             block(&mut random, flavor, to, &mut bodies[0]);
         }
     }
@@ -85,7 +89,7 @@ pub fn program(seed: u64, flavor: Flavor) -> Program {
         bodies.push(body);
     }
     let spurious = matches!(flavor, Flavor::Primitives | Flavor::Waits) && random.below(4) == 0;
-    let restart = flavor == Flavor::Signals && random.below(2) == 0;
+    let restart = has_signals && random.below(2) == 0;
     Program { bodies, sizes, room: vec![1, 2], meets: vec![2, 3], spurious, restart }
 }
 
@@ -101,6 +105,7 @@ fn block(random: &mut Random, flavor: Flavor, to: usize, body: &mut Vec<Op>) {
     const PRIMITIVES: [u32; 25] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 25, 25, 26, 26, 27, 27, 28, 29];
     const WAITS: [u32; 24] = [0, 0, 2, 2, 4, 5, 6, 11, 12, 13, 16, 17, 18, 25, 25, 25, 26, 26, 27, 27, 28, 29, 29, 30];
     const SIGNALS: [u32; 20] = [0, 2, 4, 6, 11, 12, 16, 16, 17, 17, 25, 26, 27, 28, 29, 31, 31, 31, 31, 31];
+    const CALLS: [u32; 12] = [0, 2, 4, 20, 20, 21, 21, 22, 23, 31, 31, 31];
     const PIPES: [u32; 16] = [0, 2, 3, 4, 6, 18, 20, 20, 20, 20, 21, 21, 21, 22, 23, 24];
     let pick = |random: &mut Random| random.below(2) as usize;
     let (variable, mutex, lock) = (pick(random), pick(random), pick(random));
@@ -113,6 +118,7 @@ fn block(random: &mut Random, flavor: Flavor, to: usize, body: &mut Vec<Op>) {
         Flavor::Primitives => PRIMITIVES[random.below(25) as usize],
         Flavor::Waits => WAITS[random.below(24) as usize],
         Flavor::Signals => SIGNALS[random.below(20) as usize],
+        Flavor::Calls => CALLS[random.below(12) as usize],
         Flavor::Pipes => PIPES[random.below(16) as usize],
     };
     match kind {

@@ -3,7 +3,7 @@
 //! What performing one does: `perform`.
 //!
 //! The rules are those that an engine for real programs must follow; `Event`'s docs state them. Not modelled: unlocking
-//! what one does not hold (a program's mistake: it frees the mutex); signals that are blocked, or come while a thread waits for pipes.
+//! what one does not hold (a program's mistake: it frees the mutex); signals that are blocked.
 
 use std::vec;
 use std::vec::Vec;
@@ -193,6 +193,7 @@ impl Machine {
             Op::Enter { once, .. } => self.onces[once] == Once::Running,
             Op::Take(semaphore) | Op::TimedTake { semaphore, .. } => self.semaphores[semaphore] == 0,
             Op::Join(body) => !self.has_ended(body),
+            Op::Put { .. } | Op::Get { .. } | Op::Await { .. } => !ends(op).iter().any(|&end| self.pipes.is_ready(end)),
             _ => false,
         }
     }
@@ -201,9 +202,9 @@ impl Machine {
         self.created[body].is_some_and(|child| self.threads[child.index()].phase == Phase::Ended)
     }
 
-    /// What a wait that a signal ends is about.
-    fn awaited(&self, thread: ThreadId, op: Op) -> (Sort, usize) {
-        match op {
+    /// What a wait that a signal ends is about; `None` for what calls bring.
+    fn awaited(&self, thread: ThreadId, op: Op) -> Option<(Sort, usize)> {
+        Some(match op {
             Op::Wait { condition, .. } if self.threads[thread.index()].phase == Phase::Waiting => (Sort::Condition, condition),
             Op::Lock(mutex) | Op::TimedLock { mutex, .. } | Op::ReadLock(mutex) | Op::Wait { mutex, .. } => (Sort::Mutex, mutex),
             Op::Meet { barrier, .. } => (Sort::Barrier, barrier),
@@ -211,8 +212,8 @@ impl Machine {
             Op::Enter { once, .. } => (Sort::Once, once),
             Op::Take(semaphore) | Op::TimedTake { semaphore, .. } => (Sort::Semaphore, semaphore),
             Op::Join(body) => (Sort::End, body),
-            _ => unreachable!("it waits for nothing"),
-        }
+            _ => return None,
+        })
     }
 
     /// What a thread is about to do.
@@ -239,8 +240,9 @@ impl Machine {
         let object =
             |sort: Sort, index: usize, kind| Some(Event { kind, range: Some(sort.range(index)), object: Some(sort.object(index)), site });
         if self.stand(program, thread) == Stand::Interrupted {
-            let (sort, index) = self.awaited(thread, op);
-            return object(sort, index, EventKind::Interrupted { by: word });
+            let kind = EventKind::Interrupted { by: word };
+            let call = Event { kind, range: None, object: None, site };
+            return self.awaited(thread, op).map_or(Some(call), |(sort, index)| object(sort, index, kind));
         }
         match op {
             Op::Read { variable, atomic, .. } => object(Sort::Variable, variable, EventKind::Access { rw: Rw::Read, atomic }),
@@ -361,7 +363,8 @@ impl Machine {
     #[must_use]
     pub fn lacked_ends(&self, program: &Program, thread: ThreadId) -> Vec<End> {
         let state = &self.threads[thread.index()];
-        let op = self.op(program, thread).filter(|_| state.phase == Phase::Running);
+        let looks_at_body = matches!(self.stand(program, thread), Stand::Body | Stand::Interrupted);
+        let op = self.op(program, thread).filter(|_| state.phase == Phase::Running && looks_at_body);
         op.map(ends).filter(|ends| !ends.iter().any(|&end| self.pipes.is_ready(end))).unwrap_or_default()
     }
 

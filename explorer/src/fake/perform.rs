@@ -212,6 +212,9 @@ impl Machine {
     fn go_on_waiting(&mut self, program: &Program, thread: ThreadId, op: Option<Op>) {
         let ended = match op {
             Some(Op::Take(_)) if !program.restart => None,
+            Some(Op::Put { .. }) if !program.restart => None,
+            Some(Op::Get { register, .. }) if !program.restart => Some((register, -1)),
+            Some(Op::Await { register, .. }) => Some((register, 0)),
             Some(Op::TimedTake { register, .. }) => Some((register, 1)),
             Some(Op::FutexWait { register, timed, .. }) if timed || !program.restart => Some((register, OTHERWISE)),
             _ => return,

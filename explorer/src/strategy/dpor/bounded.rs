@@ -197,7 +197,7 @@ impl Bounded {
     /// Plans those who could have seen to an interruption, had the last step not come, if that is new. Who was interrupted might have come
     /// before those who kept it waiting.
     fn note_interrupted(&mut self, pending: &[Option<Event>]) {
-        let Changed { freed, given_up } = self.interrupted.changed(pending);
+        let Some(Changed { freed, given_up }) = self.interrupted.changed(pending) else { return };
         let Some(last) = self.history.last_if_new(self.path.at()) else { return };
         for (thread, event) in given_up {
             self.history.rivals(thread, &event, &mut self.rivals);

@@ -39,7 +39,7 @@ pub(super) struct Interrupted {
 }
 
 /// What a step has changed in that. No later step tells of it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Changed {
     /// From whom it took the interruption, as what they wait for is there now.
     pub(super) freed: ThreadSet,
@@ -58,14 +58,15 @@ impl Interrupted {
         }
     }
 
-    /// It was taken.
-    pub(super) fn changed(&mut self, pending: &[Option<Event>]) -> Changed {
+    /// It was taken: what it has changed, if anything.
+    pub(super) fn changed(&mut self, pending: &[Option<Event>]) -> Option<Changed> {
         if !self.possible {
-            return Changed::default();
+            return None;
         }
         let now = interrupted(pending);
         let freed = core::mem::take(&mut self.before).difference(&now);
-        Changed { freed, given_up: self.waiting.drain(..).filter(|&(thread, _)| now.contains(thread)).collect() }
+        let given_up: Vec<_> = self.waiting.drain(..).filter(|&(thread, _)| now.contains(thread)).collect();
+        (!freed.is_empty() || !given_up.is_empty()).then_some(Changed { freed, given_up })
     }
 }
 

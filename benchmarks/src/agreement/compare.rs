@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use explorer::fake::generate::{Flavor, program};
 use explorer::fake::oracle::{self, Within};
-use explorer::fake::program::{Op, Program};
+use explorer::fake::program::Program;
 use explorer::strategy::depth_first::Extent;
 use explorer::strategy::part::Work;
 use model::report::Report;
@@ -80,8 +80,7 @@ impl Expected {
             (outcomes.iter().map(outcome::of_data).collect::<Words>(), schedules)
         };
         let (whole, schedules) = words(Within::Everything);
-        let signals = program.bodies.iter().flatten().any(|op| matches!(op, Op::Kill(_)));
-        let within = || (!signals).then(|| words(Within::Preemptions(bound)).0);
+        let within = || (!program.has_signals()).then(|| words(Within::Preemptions(bound)).0);
         (schedules <= MOST_SCHEDULES).then(|| Self { whole, bound, within: within() })
     }
 

@@ -104,8 +104,7 @@ pub fn c(program: &Program) -> Option<String> {
         "#include \"operations.h\"\npthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;\npthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;\n\
          pthread_cond_t condition = PTHREAD_COND_INITIALIZER;\nsem_t semaphore;\npthread_barrier_t barrier;\nHANDLER\n",
     );
-    let has = |wanted: fn(&Op) -> bool| program.bodies.iter().flatten().any(wanted);
-    let handles = has(|op| matches!(op, Op::Kill(_)));
+    let handles = program.has_signals();
     // As in the interpreter.
     let last = if handles { "  sched_yield();\n" } else { "" };
     for (number, body) in program.bodies.iter().enumerate() {
@@ -123,7 +122,8 @@ pub fn c(program: &Program) -> Option<String> {
     for number in 1..program.bodies.len() {
         let _ = writeln!(text, "  case {number}: body{number}(); break;");
     }
-    let pipes = if has(|&op| code(op, false).is_some_and(|code| ON_PIPES.contains(&code.numbers[0]))) { "  open_pipes();\n" } else { "" };
+    let is_on_pipes = |op: &Op| code(*op, false).is_some_and(|code| ON_PIPES.contains(&code.numbers[0]));
+    let pipes = if program.bodies.iter().flatten().any(is_on_pipes) { "  open_pipes();\n" } else { "" };
     let signals = if handles { format!("  HANDLE({});\n", i64::from(program.restart)) } else { String::new() };
     let _ =
         write!(text, "  }}\n  return NULL;\n}}\nint main(void) {{\n  BEGIN();\n{pipes}{signals}  body0();\n  pthread_exit(NULL);\n}}\n");

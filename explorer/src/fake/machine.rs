@@ -130,7 +130,7 @@ impl Machine {
             pipes: Pipes::new(&program.room),
             created: vec![None; program.bodies.len()],
             exiting: None,
-            signals: program.bodies.iter().flatten().any(|op| matches!(op, Op::Kill(_))),
+            signals: program.has_signals(),
             dropped: Vec::new(),
         };
         machine.spawn(0);
@@ -229,7 +229,8 @@ impl Machine {
         }
         let word = Sort::Word.range(thread.index());
         let atomic = |rw, range| Some(Event { kind: EventKind::Access { rw, atomic: true }, range: Some(range), object: None, site: None });
-        match self.stand(program, thread) {
+        let stand = self.stand(program, thread);
+        match stand {
             Stand::Looks => return atomic(Rw::Read, word),
             Stand::Handles => return atomic(Rw::Update, Sort::Variable.range(0)),
             Stand::Body | Stand::Interrupted => {}
@@ -239,7 +240,7 @@ impl Machine {
         let site = Some(SiteKey((state.body as u64) << 32 | state.at as u64));
         let object =
             |sort: Sort, index: usize, kind| Some(Event { kind, range: Some(sort.range(index)), object: Some(sort.object(index)), site });
-        if self.stand(program, thread) == Stand::Interrupted {
+        if stand == Stand::Interrupted {
             let kind = EventKind::Interrupted { by: word };
             let call = Event { kind, range: None, object: None, site };
             return self.awaited(thread, op).map_or(Some(call), |(sort, index)| object(sort, index, kind));
@@ -335,21 +336,19 @@ impl Machine {
             return true;
         }
         match self.op(program, thread) {
-            Some(Op::Meet { .. }) => state.phase != Phase::Waiting,
-            Some(Op::FutexWait { timed, .. }) => state.phase != Phase::Waiting || timed,
-            Some(Op::Enter { once, .. }) => self.onces[once] != Once::Running,
-            Some(Op::Lock(mutex)) => self.is_free(mutex),
-            Some(Op::ReadLock(mutex)) => self.mutexes[mutex].owner.is_none(),
-            Some(Op::Wait { mutex, timeout, .. }) => match state.phase {
-                Phase::Waiting => timeout.is_some() || program.spurious,
-                Phase::Woken | Phase::Expired => self.is_free(mutex),
-                _ => true,
-            },
             Some(Op::Acquire(lock, mode)) => self.locks[lock].iter().all(|&(holder, held)| holder == thread || compatible(held, mode)),
-            Some(Op::Take(semaphore)) => self.semaphores[semaphore] > 0,
-            Some(Op::Join(body)) => self.has_ended(body),
-            Some(op @ (Op::Put { .. } | Op::Get { .. } | Op::Await { .. })) => ends(op).iter().any(|&end| self.pipes.is_ready(end)),
-            _ => true,
+            Some(op) => !self.waits(thread, op) || self.may_end(program, thread, op),
+            None => true,
+        }
+    }
+
+    /// Whether a wait may end without what is waited for.
+    fn may_end(&self, program: &Program, thread: ThreadId, op: Op) -> bool {
+        match op {
+            Op::TimedLock { .. } | Op::TimedTake { .. } => true,
+            Op::FutexWait { timed, .. } => timed,
+            Op::Wait { timeout, .. } => self.threads[thread.index()].phase == Phase::Waiting && (timeout.is_some() || program.spurious),
+            _ => false,
         }
     }
 

@@ -46,6 +46,14 @@ pub struct Program {
     pub restart: bool,
 }
 
+impl Program {
+    /// Whether threads send each other signals.
+    #[must_use]
+    pub fn has_signals(&self) -> bool {
+        self.bodies.iter().flatten().any(|op| matches!(op, Op::Kill(_)))
+    }
+}
+
 /// How many objects of each sort there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
@@ -170,13 +178,12 @@ pub fn parse(text: &str) -> Program {
     let lines: Vec<(&str, &str)> =
         text.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| line.split_once(':').expect("'name: operations'")).collect();
     let mut names = Names { bodies: lines.iter().map(|(name, _)| (*name).to_string()).collect(), ..Names::default() };
-    let bodies: Vec<Vec<Op>> = lines
+    let bodies = lines
         .iter()
         .map(|(_, operations)| operations.split(',').map(str::trim).filter(|op| !op.is_empty()).map(|op| names.op(op)).collect())
         .collect();
-    let handles = bodies.iter().flatten().any(|op| matches!(op, Op::Kill(_)));
     let sizes = Sizes {
-        variables: names.variables.len().max(usize::from(handles)),
+        variables: names.variables.len(),
         mutexes: names.mutexes.len(),
         conditions: names.conditions.len(),
         locks: names.locks.len(),
@@ -184,7 +191,11 @@ pub fn parse(text: &str) -> Program {
         onces: names.onces.len(),
     };
     let numbers = |names: &[String]| names.iter().map(|name| number_at_end(name)).collect();
-    Program { bodies, sizes, room: numbers(&names.pipes), meets: numbers(&names.barriers), spurious: false, restart: false }
+    let (room, meets) = (numbers(&names.pipes), numbers(&names.barriers));
+    let mut program = Program { bodies, sizes, room, meets, spurious: false, restart: false };
+    // The one that handlers change.
+    program.sizes.variables = sizes.variables.max(usize::from(program.has_signals()));
+    program
 }
 
 /// The number at the end of a name; 1 without.

@@ -21,6 +21,8 @@ use crate::child::Child;
 
 /// Programs with more schedules are left out: plain search would take too long.
 const MOST_SCHEDULES: u64 = 6_000;
+/// The same of those that need the fork driver, which takes thirty times as long for each.
+const MOST_FORKED: u64 = 600;
 
 /// For one command.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -73,15 +75,15 @@ struct Expected {
 }
 
 impl Expected {
-    /// `None` when the program has too many schedules.
-    fn of(program: &Program, bound: u32) -> Option<Self> {
+    /// `None` when the program has more than so many schedules.
+    fn of(program: &Program, bound: u32, most: u64) -> Option<Self> {
         let words = |within| {
             let (outcomes, schedules) = oracle::outcomes(program, within);
             (outcomes.iter().map(outcome::of_data).collect::<Words>(), schedules)
         };
         let (whole, schedules) = words(Within::Everything);
         let within = || (!program.has_signals()).then(|| words(Within::Preemptions(bound)).0);
-        (schedules <= MOST_SCHEDULES).then(|| Self { whole, bound, within: within() })
+        (schedules <= most).then(|| Self { whole, bound, within: within() })
     }
 
     /// What a search is to find, if it is asked: for signals the engine looks in steps of its own, of which the program as data has few, so that
@@ -107,15 +109,15 @@ pub fn compare(atomfix: &Path, folder: &Path, settings: Settings, shown: &mut dy
         if comparison.interpreted == settings.interpreted {
             break;
         }
-        let flavor = match seed % 8 {
-            1 => Flavor::Signals,
-            5 => Flavor::Calls,
-            3 | 7 => Flavor::Pipes,
-            _ => Flavor::Primitives,
+        let (flavor, most) = match seed % 8 {
+            1 => (Flavor::Signals, MOST_FORKED),
+            5 => (Flavor::Calls, MOST_FORKED),
+            3 | 7 => (Flavor::Pipes, MOST_FORKED),
+            _ => (Flavor::Primitives, MOST_SCHEDULES),
         };
         let program = program(seed, flavor);
         let bound = u32::try_from(seed % (u64::from(MOST_PREEMPTIONS) + 1)).unwrap_or(0);
-        let Some(expected) = Expected::of(&program, bound) else {
+        let Some(expected) = Expected::of(&program, bound, most) else {
             comparison.left_out += 1;
             continue;
         };

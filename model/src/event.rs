@@ -38,6 +38,13 @@ pub struct Range {
 }
 
 impl Event {
+    /// Whether it is a system call that others may see, or what leaves one.
+    #[must_use]
+    #[inline]
+    pub fn is_call(&self) -> bool {
+        matches!(self.kind, EventKind::External) || self.leaves_call()
+    }
+
     /// Whether it is what a thread that waits in a system call does without what it waits for: gives up, or takes an interruption.
     #[must_use]
     #[inline]

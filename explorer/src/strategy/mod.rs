@@ -350,7 +350,8 @@ impl Point<'_> {
     /// Neither yields, nor times out, nor ends all threads.
     #[inline]
     fn is_eager(&self, thread: ThreadId) -> bool {
-        !self.event(thread).is_some_and(|event| event.kind.is_timeout() || event.kind.is_yield() || event.kind == EventKind::ExitProcess)
+        let gives_way = |kind: EventKind| kind.is_timeout() || kind.is_yield() || matches!(kind, EventKind::ExitProcess);
+        !self.event(thread).is_some_and(|event| gives_way(event.kind))
     }
 }
 

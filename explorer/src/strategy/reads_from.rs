@@ -99,7 +99,7 @@ impl Classes {
         if writes(event.kind) {
             touched().for_each(|range| self.memory.write(range, hash));
         }
-        if event.kind == EventKind::External || event.leaves_call() {
+        if event.is_call() {
             hash = mix(hash, self.outside);
             self.outside = hash;
         }

@@ -54,8 +54,7 @@ pub(super) fn each_key(event: &Event, mut go: impl FnMut(Key, Option<Role>)) {
     }
     match event.kind {
         EventKind::Create { .. } => go(Key::Creation, None),
-        EventKind::External => go(Key::Outside, None),
-        _ if event.leaves_call() => go(Key::Outside, None),
+        _ if event.is_call() => go(Key::Outside, None),
         _ => {}
     }
 }

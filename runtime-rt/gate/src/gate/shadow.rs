@@ -95,16 +95,26 @@ impl Shadow {
         })
     }
 
-    /// Notes an access; whether it is to memory that is known to be shared.
-    #[inline]
+    /// Notes an access; whether it is to memory that is known to be shared. Part of its callers: at each access of the program.
+    #[inline(always)]
     pub(crate) fn touch(&mut self, thread: ThreadId, range: Range, rw: Rw) -> bool {
         if range.address % BLOCK_BYTES + u64::from(range.length) > BLOCK_BYTES {
             return self.touch_blocks(thread, range, rw);
         }
         let slot = self.touched(range.address / BLOCK_BYTES);
-        self.touch_block(thread, slot, place(range.address), range.length as usize, rw)
+        let (first, length) = (place(range.address), range.length as usize);
+        self.known_touch(thread, slot, first, length, rw).unwrap_or_else(|| self.touch_block(thread, slot, first, length, rw))
     }
 
+    /// Of an access of which there is nothing new to note: whether it is to shared memory.
+    #[inline(always)]
+    fn known_touch(&self, thread: ThreadId, slot: u32, first: usize, length: usize, rw: Rw) -> Option<bool> {
+        let block = self.blocks.get(slot as usize).filter(|block| block.execution == self.execution)?;
+        let known = alike(block.bytes.get(first..)?.get(..length)?)?;
+        (touched(known, mark(thread), written(rw)) == known).then_some(known & SHARED != 0)
+    }
+
+    #[inline(never)]
     fn touch_blocks(&mut self, thread: ThreadId, range: Range, rw: Rw) -> bool {
         let mut shared = false;
         each_block(range, |number, first, length| {
@@ -186,18 +196,15 @@ impl Shadow {
         &mut block.bytes
     }
 
-    #[inline]
+    #[inline(never)]
     fn touch_block(&mut self, thread: ThreadId, slot: u32, first: usize, length: usize, rw: Rw) -> bool {
         let bytes = &mut self.current(slot)[first..first + length];
-        let me = u16::try_from(thread.0 + 1).unwrap_or(u16::MAX) & (OTHERS - 1);
-        let written = if rw.writes() { WRITTEN } else { 0 };
-        // Mostly all bytes are alike, and there is nothing new to note. They are read and written four at a time: the processor waits where
-        // what was written in parts is read as a whole.
-        let known = bytes[0];
-        let (fours, rest) = bytes.as_chunks_mut::<4>();
-        if fours.iter().all(|four| *four == [known; 4]) && rest.iter().all(|byte| *byte == known) {
+        let (me, written) = (mark(thread), written(rw));
+        if let Some(known) = alike(bytes) {
             let next = touched(known, me, written);
             if next != known {
+                // As they are read: the processor waits where what was written in parts is read as a whole.
+                let (fours, rest) = bytes.as_chunks_mut::<4>();
                 fours.fill([next; 4]);
                 rest.fill(next);
                 self.grown |= (next ^ known) & SHARED != 0;
@@ -214,6 +221,31 @@ impl Shadow {
         self.grown |= grown != 0;
         shared != 0
     }
+}
+
+/// What is known of each of some bytes, if that is the same: four at a time, as mostly there are four or eight.
+#[inline]
+fn alike(bytes: &[u16]) -> Option<u16> {
+    let known = *bytes.first()?;
+    let are_known = |four: &[u16; 4]| *four == [known; 4];
+    let are_alike = match bytes.as_chunks::<4>() {
+        ([one], []) => are_known(one),
+        ([one, other], []) => are_known(one) && are_known(other),
+        (fours, rest) => fours.iter().all(are_known) && rest.iter().all(|byte| *byte == known),
+    };
+    are_alike.then_some(known)
+}
+
+/// How a thread is noted.
+#[inline]
+fn mark(thread: ThreadId) -> u16 {
+    u16::try_from((thread.0 + 1) % u32::from(OTHERS)).unwrap_or(0)
+}
+
+/// What a write adds.
+#[inline]
+fn written(rw: Rw) -> u16 {
+    if rw.writes() { WRITTEN } else { 0 }
 }
 
 /// What is known of a byte when a thread has touched it too.

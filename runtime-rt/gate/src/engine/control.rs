@@ -52,8 +52,11 @@ pub(crate) fn get(which: Word) -> u64 {
 }
 
 /// Adds to a word.
+#[inline]
 pub(crate) fn add(which: Word, value: u64) {
-    set(which, get(which) + value);
+    if let Some(word) = word(which) {
+        word.store(word.load(Relaxed) + value, Relaxed);
+    }
 }
 
 /// Raises a word to a value.

@@ -19,7 +19,7 @@ use super::fiber::{Engine, Fiber, Routine, Stop, running};
 use super::habits::{self, Habit};
 use super::outside::{self, Patience};
 use super::recorder::Recorded;
-use super::rounds::{Digest, Round, Taken};
+use super::rounds::{Digest, Round};
 use super::{child, control, early, repeat, several, timers};
 use crate::gate::compare::word;
 use crate::gate::thread::Life;
@@ -158,11 +158,11 @@ pub(super) fn go_on(engine: &Engine, strategy: &mut dyn Strategy, step: &Step, r
         control::note(Note::BoundedTimeouts);
     }
     engine.overwritten.set(None);
-    let is_call = event.kind == EventKind::External || event.leaves_call();
+    let is_call = event.is_call();
     if is_call {
         engine.supplies.call_begins();
     }
-    let stop = if event.kind == EventKind::Exit { Stop::Point } else { engine.resume(thread, result) };
+    let stop = if matches!(event.kind, EventKind::Exit) { Stop::Point } else { engine.resume(thread, result) };
     if is_call {
         engine.supplies.call_ended();
     }
@@ -179,7 +179,7 @@ pub(super) fn go_on(engine: &Engine, strategy: &mut dyn Strategy, step: &Step, r
     if engine.model.borrow().holds.has_news() {
         tell_released(engine, strategy, thread);
     }
-    engine.rounds.step(&Taken { step, result, before });
+    engine.rounds.step(step, result, before);
     match stop {
         Stop::Point if engine.rounds.is_watching() => look_for_round(engine, thread).map_or(Ok(thread), Err),
         Stop::Point => Ok(thread),

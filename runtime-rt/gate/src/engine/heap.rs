@@ -233,8 +233,10 @@ pub(crate) fn standing(block: *mut u8) -> Standing {
 }
 
 /// Whether an address lies in the heap.
+#[inline]
 pub(crate) fn owns(address: u64) -> bool {
-    usize::try_from(address).is_ok_and(|address| owner(address).is_some())
+    let within = |start: usize, part: usize| start != 0 && address.wrapping_sub(start as u64) < (PARTS * part) as u64;
+    within(LOW.load(Relaxed), LOW_PART) || within(START.load(Relaxed), part_bytes())
 }
 
 /// Whether a part has ever handed out memory that far.

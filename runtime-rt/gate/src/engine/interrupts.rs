@@ -41,8 +41,9 @@ enum Handled {
     EndsCalls,
 }
 
-/// In a fiber: a request of a thread that others may interrupt.
-pub(crate) fn request(engine: &Engine, me: ThreadId, request: Request) -> i32 {
+/// In a fiber: what a thread requests that others may interrupt, as the model has it.
+pub(crate) fn request(engine: &Engine, me: ThreadId) -> i32 {
+    let request = engine.model.borrow().threads[me.index()].request;
     if !request.ask.continues() {
         engine.request_once(me, Request { ask: Ask::Look, site: None });
         take_signals(engine);

@@ -93,14 +93,19 @@ pub(crate) fn note(engine: &Engine, me: ThreadId, Range { address, .. }: Range) 
 }
 
 /// As `look`, of the object that the thread has just used.
-#[inline]
+#[inline(always)]
 pub(crate) fn look_at_object(engine: &Engine, me: ThreadId) {
     if engine.lifetimes.any.get() || engine.lifetimes.destroyed.any() {
-        let request = engine.model.borrow().threads[me.index()].request;
-        for object in request.ask.objects().into_iter().flatten() {
-            look(engine, object.address, request.site, "a synchronization object is used");
-            destroyed::look(engine, object, request.site);
-        }
+        look_at_objects(engine, me);
+    }
+}
+
+#[inline(never)]
+fn look_at_objects(engine: &Engine, me: ThreadId) {
+    let request = engine.model.borrow().threads[me.index()].request;
+    for object in request.ask.objects().into_iter().flatten() {
+        look(engine, object.address, request.site, "a synchronization object is used");
+        destroyed::look(engine, object, request.site);
     }
 }
 

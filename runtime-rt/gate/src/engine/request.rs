@@ -39,37 +39,58 @@ impl Engine {
     /// As `point`, with all of it given.
     #[inline(always)]
     pub(crate) fn request(&self, me: ThreadId, request: Request) -> i32 {
+        self.put(me, request);
         if self.habits.has(Habit::Interrupts) {
-            return interrupts::request(self, me, request);
+            return interrupts::request(self, me);
         }
-        self.request_once(me, request)
+        self.ask_once(me)
     }
 
-    /// As `request`, of a thread that nobody interrupts before. Part of its callers, so that the request is written to where it is read:
-    /// the processor waits where what was written in parts is copied as a whole.
+    /// As `request`, of a thread that nobody interrupts before.
+    #[inline]
+    pub(super) fn request_once(&self, me: ThreadId, request: Request) -> i32 {
+        self.put(me, request);
+        self.ask_once(me)
+    }
+
+    /// Writes down what is requested. Part of its callers, so that it is written to where it is read: the processor waits where what was
+    /// written in parts is copied as a whole.
     #[inline(always)]
-    pub(crate) fn request_once(&self, me: ThreadId, request: Request) -> i32 {
+    fn put(&self, me: ThreadId, request: Request) {
         if self.with_current(|fiber| !fiber.once.borrow().is_empty()) {
             let here = 0_u8;
             once::leave_abandoned(self, (&raw const here).expose_provenance());
         }
-        if request.ask.has_time_limit()
-            || (matches!(request.ask, Ask::Waiting { .. }) && self.model.borrow().spurious == Spurious::Possible)
-        {
-            let here = 0_u8;
-            let (place, repeats) =
-                self.with_current(|fiber| (circle::callers(fiber, (&raw const here).expose_provenance()), fiber.circle.borrow().repeats()));
-            let entry = &mut self.model.borrow_mut().threads[me.index()];
-            (entry.place, entry.repeats, entry.heeds_others) = (place, repeats, self.habits.has(Habit::Interrupts));
-        }
+        let may_end = request.ask.has_time_limit() || matches!(request.ask, Ask::Waiting { .. });
         self.model.borrow_mut().threads[me.index()].request = request;
+        if may_end {
+            let here = 0_u8;
+            self.note_place(me, (&raw const here).expose_provenance());
+        }
+    }
+
+    /// A wait that may end by itself is about to begin: where, of which the frame is the newest.
+    #[inline(never)]
+    fn note_place(&self, me: ThreadId, frame: usize) {
+        let mut model = self.model.borrow_mut();
+        if !model.threads[me.index()].request.ask.has_time_limit() && model.spurious == Spurious::Never {
+            return;
+        }
+        let (place, repeats) = self.with_current(|fiber| (circle::callers(fiber, frame), fiber.circle.borrow().repeats()));
+        let entry = &mut model.threads[me.index()];
+        (entry.place, entry.repeats, entry.heeds_others) = (place, repeats, self.habits.has(Habit::Interrupts));
+    }
+
+    /// Asks for what was written down, and looks at what it was about.
+    #[inline]
+    fn ask_once(&self, me: ThreadId) -> i32 {
         let reply = self.ask(me);
         lifetime::look_at_object(self, me);
         reply
     }
 
     /// As `request`, of an access, which is what is asked for most: nobody waits for it, and it names no object.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn request_access(&self, fiber: &Fiber, range: Range, party: Party) {
         let Party { thread: me, site, rw, atomic } = party;
         if self.habits.has(Habit::Interrupts) || !fiber.once.borrow().is_empty() {

@@ -132,13 +132,13 @@ pub(crate) enum Ignored {
 
 /// What a step may have done.
 #[derive(Clone, Copy)]
-pub(crate) struct Taken<'a> {
+struct Taken<'a> {
     /// Who took it, and what it was.
-    pub(crate) step: &'a Step,
+    step: &'a Step,
     /// The C library's result.
-    pub(crate) result: i32,
+    result: i32,
     /// What its memory held before, if it is known to have written.
-    pub(crate) before: Option<u64>,
+    before: Option<u64>,
 }
 
 impl Default for Rounds {
@@ -232,14 +232,15 @@ impl Rounds {
         }
     }
 
-    /// The step that was offered last was taken.
+    /// The step that was offered last was taken: this one, with the C library's result, and what its memory held before if it is known to have
+    /// written.
     #[inline]
-    pub(crate) fn step(&self, taken: &Taken<'_>) {
+    pub(crate) fn step(&self, step: &Step, result: i32, before: Option<u64>) {
         let number = self.steps.get() + 1;
         self.steps.set(number);
-        let is_plain = matches!(taken.step.event.kind, EventKind::Access { .. } | EventKind::Lock | EventKind::Unlock);
+        let is_plain = matches!(step.event.kind, EventKind::Access { .. } | EventKind::Lock | EventKind::Unlock);
         if !is_plain || number == MANY_STEPS || self.watch.get() != Watch::Signs {
-            self.look_at(taken, number);
+            self.look_at(&Taken { step, result, before }, number);
         }
     }
 
@@ -293,9 +294,9 @@ impl Rounds {
         let writes = match event.kind {
             EventKind::Access { rw, .. } => rw.writes(),
             EventKind::CompareAndSwap { finds, .. } => finds == Comparison::Equal,
-            EventKind::External | EventKind::Create { .. } | EventKind::Exit | EventKind::Join { .. } => return self.disturb(),
+            EventKind::Create { .. } | EventKind::Exit | EventKind::Join { .. } => return self.disturb(),
             // What calls outside bring may come by the next turn.
-            _ if event.leaves_call() => return self.disturb(),
+            _ if event.is_call() => return self.disturb(),
             _ => false,
         };
         if !writes {
@@ -405,7 +406,7 @@ mod tests {
         let event = Event { kind: EventKind::Yield, range: None, object: None, site: None };
         steps.iter().find_map(|&(thread, enabled, state)| {
             rounds.offer(&enabled.iter().copied().collect());
-            rounds.step(&Taken { step: &Step { thread, event }, result: 0, before: None });
+            rounds.step(&Step { thread, event }, 0, None);
             let round = if rounds.looks_at_states() { rounds.come_round(|digest| state.hash(digest)) } else { None };
             round.filter(|round| round.is_fair).map(|round| (round.first, round.took))
         })
@@ -430,7 +431,7 @@ mod tests {
                 let (thread, enabled) = (if step % 2 == 0 { A } else { B }, [A, B].into_iter().collect());
                 let event = Event { kind: EventKind::Access { rw: Rw::Read, atomic: true }, range: None, object: None, site: None };
                 rounds.offer(&enabled);
-                rounds.step(&Taken { step: &Step { thread, event }, result: 0, before: None });
+                rounds.step(&Step { thread, event }, 0, None);
                 rounds.looks_at_states() && rounds.come_round(|digest| state(step).hash(digest)).is_some()
             })
         };
@@ -450,7 +451,7 @@ mod tests {
         for (thread, kind, result) in turn.into_iter().chain(turn) {
             let event = Event { kind, range: None, object: None, site: None };
             rounds.offer(&[A, B].into_iter().collect());
-            rounds.step(&Taken { step: &Step { thread, event }, result, before: None });
+            rounds.step(&Step { thread, event }, result, None);
             found = rounds.come_round(|digest| kind.code().number().hash(digest));
         }
         let both = [A, B].into_iter().collect();
@@ -469,7 +470,7 @@ mod tests {
             let before = Some(value.replace(new));
             let event = Event { kind, range: Some(range), object: None, site: None };
             rounds.offer(&ThreadSet::one(A));
-            rounds.step(&Taken { step: &Step { thread: A, event }, result: 0, before });
+            rounds.step(&Step { thread: A, event }, 0, before);
             rounds.come_round(|_| {}).is_some()
         };
         assert_eq!([write(1), write(0), write(2), write(1), write(0)], [false, false, false, true, true]);

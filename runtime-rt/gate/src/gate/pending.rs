@@ -72,7 +72,9 @@ impl Model {
             }
         }
         self.held_ends |= held && !self.ready.is_empty();
-        self.alone = self.exiting.filter(|&thread| self.ready.contains(thread)).map(ThreadSet::one);
+        if self.exiting.is_some() || self.alone.is_some() {
+            self.alone = self.exiting.filter(|&thread| self.ready.contains(thread)).map(ThreadSet::one);
+        }
     }
 
     /// Looks at what a thread has just asked for: it changes nothing for others.

@@ -205,8 +205,11 @@ extern "C" fn gate_handed(address: u64, what: u64, callee: u64, site: u64, frame
         number += 1;
         // Each access of a call is at a place of its own: a thread that comes to the next one has gone on.
         let place = Place { site: SiteKey(site.0.wrapping_add(number)), always: false, certain: !guarded };
-        is_shared |=
-            engine.with_current(|fiber| point(engine, fiber, range, party, place, frame, || engine.request_access(fiber, range, party)));
+        is_shared |= engine.with_current(|fiber| {
+            point(engine, fiber, range, party, place, frame, || {
+                engine.request(party.thread, Request { ask: Ask::Access { range, rw, atomic: guarded }, site: Some(site) });
+            })
+        });
     });
     if is_shared || handed::is_for_all(handing) && !engine.model.borrow().is_alone() {
         handed::name(engine, handing, callee, site);
@@ -222,13 +225,8 @@ extern "C" fn gate_call(site: u64, unseen: u32, _: u64, _: u64, frame: usize) {
         if engine.with_current(|fiber| fiber.is_full(frame)) {
             signals::end_full(engine, site);
         }
-        match Unseen::from_abi(unseen) {
-            Some(Unseen::State) => {
-                engine.with_current(|fiber| fiber.circle.borrow_mut().progress());
-                engine.rounds.disturb();
-            }
-            Some(Unseen::Numbers) => engine.hope(Hope::Luck),
-            Some(Unseen::Nothing) | None => {}
+        if unseen != Unseen::Nothing as u32 {
+            note_unseen(engine, unseen);
         }
         engine.with_current(|fiber| {
             fiber.call_site.set(Some(site));
@@ -237,6 +235,19 @@ extern "C" fn gate_call(site: u64, unseen: u32, _: u64, _: u64, frame: usize) {
             // The function may be one of ours, which asks without another place.
             circle::stand(engine, fiber, site, frame);
         });
+    }
+}
+
+/// What the function that is called changes, or depends on, that no hook sees.
+#[inline(never)]
+fn note_unseen(engine: &Engine, unseen: u32) {
+    match Unseen::from_abi(unseen) {
+        Some(Unseen::State) => {
+            engine.with_current(|fiber| fiber.circle.borrow_mut().progress());
+            engine.rounds.disturb();
+        }
+        Some(Unseen::Numbers) => engine.hope(Hope::Luck),
+        Some(Unseen::Nothing) | None => {}
     }
 }
 

@@ -54,7 +54,7 @@ static void run(int body) {
     case 32: GET(o->a, o->b); break;
     case 33: TRY_GET(o->a, o->b); break;
     case 34: MOVE(o->a, o->b, o->c); break;
-    case 35: AWAIT(o->a, o->b, o->c); break;
+    case 35: AWAIT(o->a, o->b, o->c, o->d); break;
     case 36: KILL(o->a); break;
     default: abort();
     }

@@ -35,12 +35,11 @@ static inline long get(int end) {
   return read(end, &thing, sizeof thing) == sizeof thing ? thing.value : -1;
 }
 
-static inline long await(int first, int second) {
+static inline long await(int first, int second, int timed) {
   struct pollfd polled[] = {{.fd = ends[first][0], .events = POLLIN}, {.fd = ends[second][0], .events = POLLIN}};
-  if (poll(polled, 2, -1) < 1) {
-    if (errno != EINTR) abort();
-    return 0;
-  }
+  int ready = poll(polled, 2, timed ? 1000 : -1);
+  if (ready < 0 && errno != EINTR) abort();
+  if (ready < 1) return 0;
   return (polled[0].revents & POLLIN ? 1 : 0) + (polled[1].revents & POLLIN ? 2 : 0);
 }
 
@@ -103,7 +102,7 @@ static inline void at_exit(void) { exited(variables[0], variables[1]); }
 #define GET(p, r) (REGISTER(r) = get(ends[p][0]))
 #define TRY_GET(p, r) (REGISTER(r) = get(tries[p]))
 #define MOVE(p, q, r) (REGISTER(r) = splice(ends[p][0], NULL, ends[q][1], NULL, PAGE, SPLICE_F_NONBLOCK) > 0)
-#define AWAIT(p, q, r) (REGISTER(r) = await(p, q))
+#define AWAIT(p, q, r, timed) (REGISTER(r) = await(p, q, timed))
 #define KILL(b) pthread_kill(threads[b], SIGUSR1)
 #define HANDLER                                                                                                                         \
   static void handler(int signal) {                                                                                                     \

@@ -73,7 +73,9 @@ fn code(op: Op, restart: bool) -> Option<Code> {
         Op::Get { pipe: p, register: r } => ([32, index(p), index(r), 0, 0], format!("GET({p}, {r})")),
         Op::TryGet { pipe: p, register: r } => ([33, index(p), index(r), 0, 0], format!("TRY_GET({p}, {r})")),
         Op::Move { from, to, register: r } => ([34, index(from), index(to), index(r), 0], format!("MOVE({from}, {to}, {r})")),
-        Op::Await { pipes: [p, q], register: r } => ([35, index(p), index(q), index(r), 0], format!("AWAIT({p}, {q}, {r})")),
+        Op::Await { pipes: [p, q], register: r, timed } => {
+            ([35, index(p), index(q), index(r), i64::from(timed)], format!("AWAIT({p}, {q}, {r}, {})", i64::from(timed)))
+        }
         Op::Kill(b) => ([36, index(b), i64::from(restart), 0, 0], format!("KILL({b})")),
         Op::Meet { .. } | Op::Enter { .. } | Op::Leave(_) => return None,
         Op::Acquire(..) | Op::Degrade(_) | Op::Release(_) | Op::Drop { .. } | Op::Fill { .. } => return None,

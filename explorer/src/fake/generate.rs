@@ -174,7 +174,7 @@ fn block(random: &mut Random, flavor: Flavor, to: usize, body: &mut Vec<Op>) {
         20 => body.push(put(random)),
         21 => body.push(get(random)),
         22 => body.push(call(random)),
-        23 => body.extend([await_any(), Op::SkipUnless { count: 1, register: 1, value: 1 }, call(random)]),
+        23 => body.extend([await_any(random), Op::SkipUnless { count: 1, register: 1, value: 1 }, call(random)]),
         24 => {
             body.extend([Op::TryGet { pipe: pick(random), register: 1 }, Op::SkipUnless { count: 1, register: 1, value: -1 }, call(random)])
         }
@@ -221,7 +221,7 @@ fn call(random: &mut Random) -> Op {
             let from = random.below(2) as usize;
             Op::Move { from, to: 1 - from, register: 1 }
         }
-        _ => await_any(),
+        _ => await_any(random),
     }
 }
 
@@ -234,8 +234,8 @@ fn get(random: &mut Random) -> Op {
     Op::Get { pipe: random.below(2) as usize, register: random.below(2) as usize }
 }
 
-fn await_any() -> Op {
-    Op::Await { pipes: [0, 1], register: 1 }
+fn await_any(random: &mut Random) -> Op {
+    Op::Await { pipes: [0, 1], register: 1, timed: random.below(3) == 0 }
 }
 
 fn access(random: &mut Random, variable: usize) -> Op {

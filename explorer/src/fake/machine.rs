@@ -193,9 +193,14 @@ impl Machine {
             Op::Enter { once, .. } => self.onces[once] == Once::Running,
             Op::Take(semaphore) | Op::TimedTake { semaphore, .. } => self.semaphores[semaphore] == 0,
             Op::Join(body) => !self.has_ended(body),
-            Op::Put { .. } | Op::Get { .. } | Op::Await { .. } => !ends(op).iter().any(|&end| self.pipes.is_ready(end)),
+            Op::Put { .. } | Op::Get { .. } | Op::Await { .. } => self.lacks(op),
             _ => false,
         }
+    }
+
+    /// Whether none of the ends of pipes is ready of which an operation needs one.
+    fn lacks(&self, op: Op) -> bool {
+        !ends(op).iter().any(|&end| self.pipes.is_ready(end))
     }
 
     fn has_ended(&self, body: usize) -> bool {
@@ -306,6 +311,9 @@ impl Machine {
             Op::Release(lock) => object(Sort::Lock, lock, EventKind::Release),
             Op::Post(semaphore) => object(Sort::Semaphore, semaphore, EventKind::SemPost),
             Op::Take(semaphore) => object(Sort::Semaphore, semaphore, EventKind::SemWait),
+            Op::Await { timed: true, .. } if self.lacks(op) => {
+                Some(Event { kind: EventKind::WaitTimeout { by }, range: None, object: None, site })
+            }
             Op::Put { .. } | Op::Get { .. } | Op::TryGet { .. } | Op::Move { .. } | Op::Await { .. } => {
                 Some(Event { kind: EventKind::External, range: None, object: None, site })
             }
@@ -346,7 +354,7 @@ impl Machine {
     fn may_end(&self, program: &Program, thread: ThreadId, op: Op) -> bool {
         match op {
             Op::TimedLock { .. } | Op::TimedTake { .. } => true,
-            Op::FutexWait { timed, .. } => timed,
+            Op::FutexWait { timed, .. } | Op::Await { timed, .. } => timed,
             Op::Wait { timeout, .. } => self.threads[thread.index()].phase == Phase::Waiting && (timeout.is_some() || program.spurious),
             _ => false,
         }

@@ -149,7 +149,7 @@ impl Machine {
                 self.threads[index].registers[register] = self.pipes.get(pipe).unwrap_or(-1);
             }
             Op::Move { from, to, register } => self.threads[index].registers[register] = i64::from(self.pipes.shift(from, to)),
-            Op::Await { pipes: [first, second], register } => {
+            Op::Await { pipes: [first, second], register, .. } => {
                 let [first, second] = [first, second].map(|pipe| i64::from(self.pipes.is_ready(End::Out(pipe))));
                 self.threads[index].registers[register] = first + 2 * second;
             }

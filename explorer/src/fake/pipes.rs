@@ -108,6 +108,7 @@ mod tests {
         check("put p 4, move p q r, move p q s", Ok(([1, 0], vec![vec![], vec![4]])));
         check("put p 4, put q 5, move p q r", Ok(([0, 0], vec![vec![4], vec![5]])));
         check("await p q r", Err(0));
+        check("await p q r timed, put q 1, await p q s timed", Ok(([0, 2], vec![vec![], vec![1]])));
         check("put p 1, await p q r, put q 2, await p q s", Ok(([1, 3], vec![vec![1], vec![2]])));
         check("put q 2, await p q r, await p q r", Ok(([2, 0], vec![vec![2], vec![]])));
     }

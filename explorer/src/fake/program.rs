@@ -16,7 +16,7 @@
 //! | `post n`, `take n` | semaphores, from 0 |
 //! | `put p 1`, `get p r`, `tryget p r` | pipes: `put` waits for room, `get` for something; `tryget` gives -1 where there is nothing |
 //! | `move p q r` | takes the first thing out of one and puts it into another, if there is one and room for it; 1 in the register says so |
-//! | `await p q r` | waits until there is something in one of two pipes, takes nothing, and says where: 1, 2, or 3 for both |
+//! | `await p q r`, `await p q r timed` | waits until there is something in one of two pipes, takes nothing, and says where: 1, 2, or 3 for both; 0 when the time limit has passed |
 //! | `kill a` | sends a thread a signal, whose handler adds [`HANDLED`] to the first variable |
 //! | `create a`, `join a`, `yield`, `exit` | threads; `exit` ends the process: what comes after it runs alone |
 //! | `assert r == 1`, `skip 2 unless r == 1`, `drop k` | part of the step before them; an assertion that fails is one of its own; `drop` is a release, `drop k R` weakens |
@@ -141,8 +141,8 @@ pub enum Op {
     TryGet { pipe: usize, register: usize },
     /// Takes the first thing out of one pipe and puts it into another, if there is one and room; 1 in the register says so.
     Move { from: usize, to: usize, register: usize },
-    /// Waits until there is something in one of them; a bit for each in the register says in which.
-    Await { pipes: [usize; 2], register: usize },
+    /// Waits until there is something in one of them, or for a time; a bit for each in the register says in which.
+    Await { pipes: [usize; 2], register: usize, timed: bool },
     /// Sends a thread a signal.
     Kill(usize),
     /// Creates a thread.
@@ -265,7 +265,8 @@ impl Names {
             ["get", p, r] => Op::Get { pipe: index(&mut self.pipes, p), register: register(r) },
             ["tryget", p, r] => Op::TryGet { pipe: index(&mut self.pipes, p), register: register(r) },
             ["move", p, q, r] => Op::Move { from: index(&mut self.pipes, p), to: index(&mut self.pipes, q), register: register(r) },
-            ["await", p, q, r] => Op::Await { pipes: [p, q].map(|name| index(&mut self.pipes, name)), register: register(r) },
+            ["await", p, q, r] => self.r#await([p, q], r, false),
+            ["await", p, q, r, "timed"] => self.r#await([p, q], r, true),
             ["kill", a] => Op::Kill(self.body(a)),
             ["create", a] => Op::Create(self.body(a)),
             ["join", a] => Op::Join(self.body(a)),
@@ -282,6 +283,10 @@ impl Names {
     fn futex(&mut self, variable: &str, expected: &str, register: &str, timed: bool) -> Op {
         let variable = index(&mut self.variables, variable);
         Op::FutexWait { variable, expected: number(expected), register: self::register(register), timed }
+    }
+
+    fn r#await(&mut self, pipes: [&str; 2], register: &str, timed: bool) -> Op {
+        Op::Await { pipes: pipes.map(|name| index(&mut self.pipes, name)), register: self::register(register), timed }
     }
 
     fn body(&self, name: &str) -> usize {

@@ -56,6 +56,8 @@ static void run(int body) {
     case 34: MOVE(o->a, o->b, o->c); break;
     case 35: AWAIT(o->a, o->b, o->c, o->d); break;
     case 36: KILL(o->a); break;
+    case 37: MASK(o->a); break;
+    case 38: TAKE_SIGNAL(o->a, o->b); break;
     default: abort();
     }
   }

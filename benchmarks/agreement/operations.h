@@ -43,6 +43,24 @@ static inline long await(int first, int second, int timed) {
   return (polled[0].revents & POLLIN ? 1 : 0) + (polled[1].revents & POLLIN ? 2 : 0);
 }
 
+static inline sigset_t the_signal(void) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  return set;
+}
+
+static inline void mask(int blocks) {
+  sigset_t set = the_signal();
+  pthread_sigmask(blocks ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
+static inline int take_signal(int timed) {
+  sigset_t set = the_signal();
+  struct timespec second = {.tv_sec = 1};
+  return sigtimedwait(&set, NULL, timed ? &second : NULL) == SIGUSR1;
+}
+
 // Reads in sight of the hooks: what the end of the process shows is shared with who wrote it.
 static inline void at_exit(void) { exited(variables[0], variables[1]); }
 
@@ -104,6 +122,8 @@ static inline void at_exit(void) { exited(variables[0], variables[1]); }
 #define MOVE(p, q, r) (REGISTER(r) = splice(ends[p][0], NULL, ends[q][1], NULL, PAGE, SPLICE_F_NONBLOCK) > 0)
 #define AWAIT(p, q, r, timed) (REGISTER(r) = await(p, q, timed))
 #define KILL(b) pthread_kill(threads[b], SIGUSR1)
+#define MASK(blocks) mask(blocks)
+#define TAKE_SIGNAL(r, timed) (REGISTER(r) = take_signal(timed))
 #define HANDLER                                                                                                                         \
   static void handler(int signal) {                                                                                                     \
     (void)signal;                                                                                                                       \

@@ -77,6 +77,8 @@ fn code(op: Op, restart: bool) -> Option<Code> {
             ([35, index(p), index(q), index(r), i64::from(timed)], format!("AWAIT({p}, {q}, {r}, {})", i64::from(timed)))
         }
         Op::Kill(b) => ([36, index(b), i64::from(restart), 0, 0], format!("KILL({b})")),
+        Op::Block(blocks) => ([37, i64::from(blocks), 0, 0, 0], format!("MASK({})", i64::from(blocks))),
+        Op::SigWait { register: r, timed } => ([38, index(r), i64::from(timed), 0, 0], format!("TAKE_SIGNAL({r}, {})", i64::from(timed))),
         Op::Meet { .. } | Op::Enter { .. } | Op::Leave(_) => return None,
         Op::Acquire(..) | Op::Degrade(_) | Op::Release(_) | Op::Drop { .. } | Op::Fill { .. } => return None,
     };

@@ -104,8 +104,8 @@ fn block(random: &mut Random, flavor: Flavor, to: usize, body: &mut Vec<Op>) {
     const FOUR_THREADS: [u32; 8] = [0, 1, 2, 3, 4, 5, 16, 17];
     const PRIMITIVES: [u32; 25] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 25, 25, 26, 26, 27, 27, 28, 29];
     const WAITS: [u32; 24] = [0, 0, 2, 2, 4, 5, 6, 11, 12, 13, 16, 17, 18, 25, 25, 25, 26, 26, 27, 27, 28, 29, 29, 30];
-    const SIGNALS: [u32; 20] = [0, 2, 4, 6, 11, 12, 16, 16, 17, 17, 25, 26, 27, 28, 29, 31, 31, 31, 31, 31];
-    const CALLS: [u32; 12] = [0, 2, 4, 20, 20, 21, 21, 22, 23, 31, 31, 31];
+    const SIGNALS: [u32; 24] = [0, 2, 4, 6, 11, 12, 16, 16, 17, 17, 25, 26, 27, 28, 29, 31, 31, 31, 31, 31, 31, 32, 32, 33];
+    const CALLS: [u32; 13] = [0, 2, 4, 20, 20, 21, 21, 22, 23, 31, 31, 31, 32];
     const PIPES: [u32; 16] = [0, 2, 3, 4, 6, 18, 20, 20, 20, 20, 21, 21, 21, 22, 23, 24];
     let pick = |random: &mut Random| random.below(2) as usize;
     let (variable, mutex, lock) = (pick(random), pick(random), pick(random));
@@ -117,8 +117,8 @@ fn block(random: &mut Random, flavor: Flavor, to: usize, body: &mut Vec<Op>) {
         Flavor::FourThreads => FOUR_THREADS[random.below(8) as usize],
         Flavor::Primitives => PRIMITIVES[random.below(25) as usize],
         Flavor::Waits => WAITS[random.below(24) as usize],
-        Flavor::Signals => SIGNALS[random.below(20) as usize],
-        Flavor::Calls => CALLS[random.below(12) as usize],
+        Flavor::Signals => SIGNALS[random.below(24) as usize],
+        Flavor::Calls => CALLS[random.below(13) as usize],
         Flavor::Pipes => PIPES[random.below(16) as usize],
     };
     match kind {
@@ -207,6 +207,15 @@ fn block(random: &mut Random, flavor: Flavor, to: usize, body: &mut Vec<Op>) {
             Op::Leave(0),
         ]),
         31 => body.push(Op::Kill(to)),
+        32 => {
+            let within = if random.below(2) == 0 { access(random, variable) } else { Op::Take(0) };
+            body.extend([Op::Block(true), within]);
+            body.extend((random.below(3) > 0).then_some(Op::Block(false)));
+        }
+        33 => {
+            body.extend((random.below(2) == 0).then_some(Op::Block(true)));
+            body.push(Op::SigWait { register: pick(random), timed: random.below(2) == 0 });
+        }
         _ => body.push(if random.below(4) == 0 { Op::ExitProcess } else { Op::Yield }),
     }
 }

@@ -3,7 +3,7 @@
 //! What performing one does: `perform`.
 //!
 //! The rules are those that an engine for real programs must follow; `Event`'s docs state them. Not modelled: unlocking
-//! what one does not hold (a program's mistake: it frees the mutex); signals that are blocked.
+//! what one does not hold (a program's mistake: it frees the mutex).
 
 use std::vec;
 use std::vec::Vec;
@@ -48,8 +48,17 @@ pub(super) struct Thread {
     pub(super) attention: Attention,
     /// A signal waits for it.
     pub(super) signalled: bool,
+    /// It leaves signals where they are.
+    pub(super) blocks: bool,
     /// A handler has come in the middle of the wait that it is in.
     pub(super) interrupted: bool,
+}
+
+impl Thread {
+    /// Whether a signal waits that it would take.
+    pub(super) fn takes_signal(&self) -> bool {
+        self.signalled && !self.blocks
+    }
 }
 
 /// What a thread makes of signals before it goes on with its body.
@@ -133,15 +142,16 @@ impl Machine {
             signals: program.has_signals(),
             dropped: Vec::new(),
         };
-        machine.spawn(0);
+        machine.spawn(0, false);
         machine.threads[0].phase = Phase::Running;
         machine
     }
 
-    pub(super) fn spawn(&mut self, body: usize) -> ThreadId {
+    /// A thread more, which blocks signals or not.
+    pub(super) fn spawn(&mut self, body: usize, blocks: bool) -> ThreadId {
         let id = ThreadId::new(self.threads.len());
         let (attention, registers) = (Attention::Due, [0; REGISTERS]);
-        self.threads.push(Thread { body, at: 0, phase: Phase::Fresh, registers, attention, signalled: false, interrupted: false });
+        self.threads.push(Thread { body, at: 0, phase: Phase::Fresh, registers, attention, signalled: false, blocks, interrupted: false });
         self.created[body] = Some(id);
         id
     }
@@ -173,7 +183,7 @@ impl Machine {
         match state.attention {
             Attention::Handling => Stand::Handles,
             Attention::Due => Stand::Looks,
-            Attention::Paid if state.signalled && op.is_some_and(|op| self.waits(thread, op)) => Stand::Interrupted,
+            Attention::Paid if state.takes_signal() && op.is_some_and(|op| self.waits(thread, op)) => Stand::Interrupted,
             Attention::Paid => Stand::Body,
         }
     }
@@ -194,6 +204,7 @@ impl Machine {
             Op::Take(semaphore) | Op::TimedTake { semaphore, .. } => self.semaphores[semaphore] == 0,
             Op::Join(body) => !self.has_ended(body),
             Op::Put { .. } | Op::Get { .. } | Op::Await { .. } => self.lacks(op),
+            Op::SigWait { .. } => !self.threads[thread.index()].signalled,
             _ => false,
         }
     }
@@ -317,6 +328,13 @@ impl Machine {
             Op::Put { .. } | Op::Get { .. } | Op::TryGet { .. } | Op::Move { .. } | Op::Await { .. } => {
                 Some(Event { kind: EventKind::External, range: None, object: None, site })
             }
+            // Whoever sends a signal meanwhile may come before, when it is blocked, or after.
+            Op::Block(_) => atomic(Rw::Read, word),
+            Op::SigWait { .. } if state.signalled => atomic(Rw::Update, word),
+            Op::SigWait { timed: true, .. } => {
+                Some(Event { kind: EventKind::WaitTimeout { by: None }, range: Some(word), object: None, site })
+            }
+            Op::SigWait { .. } => plain(EventKind::Waiting),
             Op::Kill(body) => atomic(Rw::Write, Sort::Word.range(self.created[body].unwrap_or(thread).index())),
             Op::Create(_) => plain(EventKind::Create { child: ThreadId::new(self.threads.len()) }),
             // A thread that was never created is waited for in vain: it waits for itself.
@@ -354,7 +372,7 @@ impl Machine {
     fn may_end(&self, program: &Program, thread: ThreadId, op: Op) -> bool {
         match op {
             Op::TimedLock { .. } | Op::TimedTake { .. } => true,
-            Op::FutexWait { timed, .. } | Op::Await { timed, .. } => timed,
+            Op::FutexWait { timed, .. } | Op::Await { timed, .. } | Op::SigWait { timed, .. } => timed,
             Op::Wait { timeout, .. } => self.threads[thread.index()].phase == Phase::Waiting && (timeout.is_some() || program.spurious),
             _ => false,
         }

@@ -159,7 +159,12 @@ impl Machine {
                     to.signalled = to.phase != Phase::Ended;
                 }
             }
-            Op::Create(body) => drop(self.spawn(body)),
+            Op::Block(blocks) => self.threads[index].blocks = blocks,
+            Op::SigWait { register, .. } => {
+                let taken = core::mem::take(&mut self.threads[index].signalled);
+                self.threads[index].registers[register] = i64::from(taken);
+            }
+            Op::Create(body) => drop(self.spawn(body, self.threads[index].blocks)),
             Op::Join(_) | Op::Yield => {}
             Op::ExitProcess => self.exiting = Some(thread),
             Op::Assert { .. } => return Some(Outcome::Failed(self.threads[index].body, self.threads[index].at)),
@@ -186,7 +191,7 @@ impl Machine {
         let state = &mut self.threads[thread.index()];
         match stand {
             Stand::Body => return false,
-            Stand::Looks if state.signalled => (state.signalled, state.attention) = (false, Attention::Handling),
+            Stand::Looks if state.takes_signal() => (state.signalled, state.attention) = (false, Attention::Handling),
             Stand::Looks => {
                 state.attention = Attention::Paid;
                 if core::mem::take(&mut state.interrupted) {

@@ -18,6 +18,8 @@
 //! | `move p q r` | takes the first thing out of one and puts it into another, if there is one and room for it; 1 in the register says so |
 //! | `await p q r`, `await p q r timed` | waits until there is something in one of two pipes, takes nothing, and says where: 1, 2, or 3 for both; 0 when the time limit has passed |
 //! | `kill a` | sends a thread a signal, whose handler adds [`HANDLED`] to the first variable |
+//! | `block`, `unblock` | the thread leaves signals where they are, or takes them again; as those do that it creates |
+//! | `sigwait r`, `sigwait r timed` | takes one without its handler when it is there: 1 in the register says so, 0 that the time limit has passed |
 //! | `create a`, `join a`, `yield`, `exit` | threads; `exit` ends the process: what comes after it runs alone |
 //! | `assert r == 1`, `skip 2 unless r == 1`, `drop k` | part of the step before them; an assertion that fails is one of its own; `drop` is a release, `drop k R` weakens |
 //!
@@ -145,6 +147,10 @@ pub enum Op {
     Await { pipes: [usize; 2], register: usize, timed: bool },
     /// Sends a thread a signal.
     Kill(usize),
+    /// Takes no signals from here on, or takes them again.
+    Block(bool),
+    /// Waits for a signal, or for a time, and takes it without its handler; 1 in the register says that it did.
+    SigWait { register: usize, timed: bool },
     /// Creates a thread.
     Create(usize),
     /// Waits for its end.
@@ -268,6 +274,10 @@ impl Names {
             ["await", p, q, r] => self.r#await([p, q], r, false),
             ["await", p, q, r, "timed"] => self.r#await([p, q], r, true),
             ["kill", a] => Op::Kill(self.body(a)),
+            ["block"] => Op::Block(true),
+            ["unblock"] => Op::Block(false),
+            ["sigwait", r] => Op::SigWait { register: register(r), timed: false },
+            ["sigwait", r, "timed"] => Op::SigWait { register: register(r), timed: true },
             ["create", a] => Op::Create(self.body(a)),
             ["join", a] => Op::Join(self.body(a)),
             ["yield"] => Op::Yield,

@@ -135,6 +135,20 @@ mod tests {
     }
 
     #[test]
+    fn who_blocks_signals_takes_them_later_or_where_it_waits_for_them() {
+        // The handler comes before the first look at what it changes, between both, or not before the second.
+        let blocked = "main: create a, kill a\n a: block, load x r, unblock, load x s";
+        check(blocked, &["0 0 | 0 0", "0 0 | 0 4", "0 0 | 4 4"]);
+        check("main: create a, kill a\n a: block, load x r, load x s", &["0 0 | 0 0", "0 0 | 4 4"]);
+        check("main: create a, kill a\n a: block, sigwait r", &["0 0 | 1 0", "waits -1"]);
+        // Who is created blocks what its creator blocks.
+        check("main: block, create a, kill a\n a: sigwait r, load x s", &["0 0 | 1 0"]);
+        check("main: block, create a, kill a\n a: sigwait r timed, unblock, load x s", &["0 0 | 0 0", "0 0 | 0 4", "0 0 | 1 0"]);
+        // A wait is not interrupted by what is blocked.
+        check("main: block, create a, kill a, join a\n a: take n", &["waits 30"]);
+    }
+
+    #[test]
     fn the_first_to_enter_runs_the_routine_and_others_wait_for_it() {
         let body = "enter o r, skip 2 unless r == 1, store x 1, leave o, load x s";
         check(&format!("main: create a, {body}\n a: {body}"), &["0 1 | 1 1", "1 1 | 0 1"]);

@@ -10,12 +10,14 @@
 // case sleep: -1
 // case read: -1
 // case mutex: 7
+// case signal: -1
 // case gone: 3
 // case asynchronous: -1 | 7
 // covers asynchronous: what is seen
 // note asynchronous: a thread asks to be cancelled at any instruction
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,6 +95,21 @@ static void *locker(void *unused) {
   pthread_mutex_unlock(&m);
   return (void *)7;
 }
+static void *take_signal(void *unused) {
+  sigset_t set;
+  int taken;
+  locker(unused);
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  sigwait(&set, &taken);
+  return (void *)7;
+}
+static void block(int signal) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
 int main(int argc, char **argv) {
   const char *is = argc > 1 ? argv[1] : "";
   struct {
@@ -100,22 +117,25 @@ int main(int argc, char **argv) {
     void *(*routine)(void *);
   } routines[] = {{"test", test}, {"disabled", disabled}, {"later", later}, {"semaphore", wait_semaphore}, {"join", join_waiter},
                   {"condition", wait_condition}, {"condition-signalled", wait_condition}, {"cleanup", cleanup}, {"sleep", sleeper},
-                  {"read", reader}, {"mutex", locker}, {"gone", test}, {"asynchronous", asynchronous}};
+                  {"read", reader}, {"mutex", locker}, {"signal", take_signal}, {"gone", test}, {"asynchronous", asynchronous}};
   pthread_t t, waiter;
   void *result;
   if (pipe(ends)) return 1;
   for (unsigned i = 0; i < sizeof routines / sizeof *routines; i++) {
     if (strcmp(is, routines[i].name)) continue;
     if (!strcmp(is, "join")) pthread_create(&waiter, NULL, wait_semaphore, NULL);
-    if (!strcmp(is, "mutex")) pthread_mutex_lock(&m);
+    int keeps = !strcmp(is, "mutex") || !strcmp(is, "signal");
+    if (keeps) pthread_mutex_lock(&m);
+    if (!strcmp(is, "signal")) block(SIGUSR1);
     pthread_create(&t, NULL, routines[i].routine, &waiter);
     if (!strcmp(is, "gone")) {
       pthread_join(t, &result);
       printf("%d", pthread_cancel(t));
       break;
     }
+    if (!strcmp(is, "signal")) pthread_kill(t, SIGUSR1);
     pthread_cancel(t);
-    if (!strcmp(is, "mutex")) pthread_mutex_unlock(&m);
+    if (keeps) pthread_mutex_unlock(&m);
     if (!strcmp(is, "condition-signalled")) {
       pthread_mutex_lock(&m);
       pthread_cond_signal(&c);

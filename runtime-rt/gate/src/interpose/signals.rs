@@ -31,8 +31,8 @@ fn bits(set: *const Set) -> u64 {
 
 /// In a fiber: takes one of these signals.
 fn take(engine: &Engine, set: u64, until: Until) -> c_int {
-    // A signal that came before and is not blocked, as it should be, is not waited for any more.
-    interrupts::look_for_signals(engine);
+    // A signal that came before and is not blocked, as it should be, is not waited for any more; and who was cancelled takes none.
+    interrupts::look_for_cancellation(engine);
     engine.point(Ask::AwaitSignal { set, until })
 }
 
@@ -121,7 +121,7 @@ export! {
     fn pause() -> c_int {
         match running() {
             Some(engine) => {
-                interrupts::look_for_signals(engine);
+                interrupts::look_for_cancellation(engine);
                 suspend(engine, None)
             }
             None => real!(PAUSE, fn() -> c_int,),
@@ -131,7 +131,7 @@ export! {
     fn sigsuspend(set: *const Set) -> c_int {
         match running() {
             Some(engine) => {
-                interrupts::look_for_signals(engine);
+                interrupts::look_for_cancellation(engine);
                 suspend(engine, Some(bits(set)))
             }
             None => real!(SUSPEND, fn(*const Set) -> c_int, set),

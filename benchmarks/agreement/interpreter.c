@@ -58,6 +58,7 @@ static void run(int body) {
     case 36: KILL(o->a); break;
     case 37: MASK(o->a); break;
     case 38: TAKE_SIGNAL(o->a, o->b); break;
+    case 39: CANCEL(o->a); break;
     default: abort();
     }
   }
@@ -66,7 +67,9 @@ static void run(int body) {
 }
 
 void *thread(void *body) {
+  pthread_cleanup_push(cancelled, body);
   run((int)(long)body);
+  pthread_cleanup_pop(0);
   return NULL;
 }
 
@@ -85,7 +88,7 @@ int main(int count, char **arguments) {
   if (find(30, 35)) open_pipes();
   const struct operation *kill = find(36, 36);
   if (kill) HANDLE(kill->b);
-  handles = kill != NULL;
+  handles = kill || find(39, 39);
   run(0);
   pthread_exit(NULL);
 }

@@ -43,6 +43,9 @@ static inline long await(int first, int second, int timed) {
   return (polled[0].revents & POLLIN ? 1 : 0) + (polled[1].revents & POLLIN ? 2 : 0);
 }
 
+// What a thread does that was cancelled.
+static inline void cancelled(void *body) { ended((int)(long)body); }
+
 static inline sigset_t the_signal(void) {
   sigset_t set;
   sigemptyset(&set);
@@ -122,6 +125,7 @@ static inline void at_exit(void) { exited(variables[0], variables[1]); }
 #define MOVE(p, q, r) (REGISTER(r) = splice(ends[p][0], NULL, ends[q][1], NULL, PAGE, SPLICE_F_NONBLOCK) > 0)
 #define AWAIT(p, q, r, timed) (REGISTER(r) = await(p, q, timed))
 #define KILL(b) pthread_kill(threads[b], SIGUSR1)
+#define CANCEL(b) pthread_cancel(threads[b])
 #define MASK(blocks) mask(blocks)
 #define TAKE_SIGNAL(r, timed) (REGISTER(r) = take_signal(timed))
 #define HANDLER                                                                                                                         \

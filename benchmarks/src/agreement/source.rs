@@ -79,6 +79,7 @@ fn code(op: Op, restart: bool) -> Option<Code> {
         Op::Kill(b) => ([36, index(b), i64::from(restart), 0, 0], format!("KILL({b})")),
         Op::Block(blocks) => ([37, i64::from(blocks), 0, 0, 0], format!("MASK({})", i64::from(blocks))),
         Op::SigWait { register: r, timed } => ([38, index(r), i64::from(timed), 0, 0], format!("TAKE_SIGNAL({r}, {})", i64::from(timed))),
+        Op::Cancel(b) => ([39, index(b), 0, 0, 0], format!("CANCEL({b})")),
         Op::Meet { .. } | Op::Enter { .. } | Op::Leave(_) => return None,
         Op::Acquire(..) | Op::Degrade(_) | Op::Release(_) | Op::Drop { .. } | Op::Fill { .. } => return None,
     };
@@ -122,15 +123,17 @@ pub fn c(program: &Program) -> Option<String> {
         let ends = (body.len()..body.len() + 3).map(|at| format!("after_{at}: __attribute__((unused));\n")).collect::<String>();
         let _ = writeln!(text, "{ends}{last}  ended(body);\n}}");
     }
-    let _ = writeln!(text, "void *thread(void *body) {{\n  switch ((long)body) {{");
+    let _ = writeln!(text, "void *thread(void *body) {{\n  pthread_cleanup_push(cancelled, body);\n  switch ((long)body) {{");
     for number in 1..program.bodies.len() {
         let _ = writeln!(text, "  case {number}: body{number}(); break;");
     }
     let is_on_pipes = |op: &Op| code(*op, false).is_some_and(|code| ON_PIPES.contains(&code.numbers[0]));
     let pipes = if program.bodies.iter().flatten().any(is_on_pipes) { "  open_pipes();\n" } else { "" };
     let signals = if handles { format!("  HANDLE({});\n", i64::from(program.restart)) } else { String::new() };
-    let _ =
-        write!(text, "  }}\n  return NULL;\n}}\nint main(void) {{\n  BEGIN();\n{pipes}{signals}  body0();\n  pthread_exit(NULL);\n}}\n");
+    let _ = write!(
+        text,
+        "  }}\n  pthread_cleanup_pop(0);\n  return NULL;\n}}\nint main(void) {{\n  BEGIN();\n{pipes}{signals}  body0();\n  pthread_exit(NULL);\n}}\n"
+    );
     Some(text)
 }
 

@@ -104,7 +104,7 @@ fn block(random: &mut Random, flavor: Flavor, to: usize, body: &mut Vec<Op>) {
     const FOUR_THREADS: [u32; 8] = [0, 1, 2, 3, 4, 5, 16, 17];
     const PRIMITIVES: [u32; 25] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 25, 25, 26, 26, 27, 27, 28, 29];
     const WAITS: [u32; 24] = [0, 0, 2, 2, 4, 5, 6, 11, 12, 13, 16, 17, 18, 25, 25, 25, 26, 26, 27, 27, 28, 29, 29, 30];
-    const SIGNALS: [u32; 24] = [0, 2, 4, 6, 11, 12, 16, 16, 17, 17, 25, 26, 27, 28, 29, 31, 31, 31, 31, 31, 31, 32, 32, 33];
+    const SIGNALS: [u32; 27] = [0, 2, 4, 6, 11, 12, 16, 16, 17, 17, 25, 26, 27, 28, 29, 31, 31, 31, 31, 31, 31, 32, 32, 33, 34, 34, 34];
     const CALLS: [u32; 13] = [0, 2, 4, 20, 20, 21, 21, 22, 23, 31, 31, 31, 32];
     const PIPES: [u32; 16] = [0, 2, 3, 4, 6, 18, 20, 20, 20, 20, 21, 21, 21, 22, 23, 24];
     let pick = |random: &mut Random| random.below(2) as usize;
@@ -117,7 +117,7 @@ fn block(random: &mut Random, flavor: Flavor, to: usize, body: &mut Vec<Op>) {
         Flavor::FourThreads => FOUR_THREADS[random.below(8) as usize],
         Flavor::Primitives => PRIMITIVES[random.below(25) as usize],
         Flavor::Waits => WAITS[random.below(24) as usize],
-        Flavor::Signals => SIGNALS[random.below(24) as usize],
+        Flavor::Signals => SIGNALS[random.below(27) as usize],
         Flavor::Calls => CALLS[random.below(13) as usize],
         Flavor::Pipes => PIPES[random.below(16) as usize],
     };
@@ -216,6 +216,9 @@ fn block(random: &mut Random, flavor: Flavor, to: usize, body: &mut Vec<Op>) {
             body.extend((random.below(2) == 0).then_some(Op::Block(true)));
             body.push(Op::SigWait { register: pick(random), timed: random.below(2) == 0 });
         }
+        // The initial thread is not cancelled: what comes after its end is nobody's.
+        34 if to > 0 => body.push(Op::Cancel(to)),
+        34 => body.push(Op::Kill(to)),
         _ => body.push(if random.below(4) == 0 { Op::ExitProcess } else { Op::Yield }),
     }
 }

@@ -33,7 +33,7 @@ pub struct Machine {
     pub(super) created: Vec<Option<ThreadId>>,
     /// Who ends the process: it alone goes on, with what its body has after that.
     pub(super) exiting: Option<ThreadId>,
-    /// Whether threads send each other signals: then each looks for them before what it does.
+    /// Whether threads interrupt each other: then each looks for that before what it does.
     pub(super) signals: bool,
     /// Injected locks that the last step dropped or weakened, until somebody asks.
     pub(super) dropped: Vec<(usize, Option<Mode>)>,
@@ -50,6 +50,10 @@ pub(super) struct Thread {
     pub(super) signalled: bool,
     /// It leaves signals where they are.
     pub(super) blocks: bool,
+    /// It is to end where it can.
+    pub(super) cancelled: bool,
+    /// It waits on a condition, only to leave the waiters and end.
+    pub(super) leaves: bool,
     /// A handler has come in the middle of the wait that it is in.
     pub(super) interrupted: bool,
 }
@@ -58,6 +62,13 @@ impl Thread {
     /// Whether a signal waits that it would take.
     pub(super) fn takes_signal(&self) -> bool {
         self.signalled && !self.blocks
+    }
+
+    /// Whether it ends where it is about to do this, or in the middle of it. Who only wants a mutex back goes on.
+    pub(super) fn ends_in(&self, op: Op) -> bool {
+        let wants_back = self.leaves || matches!(self.phase, Phase::Woken | Phase::Expired);
+        let is_point = matches!(op, Op::Wait { .. } | Op::Take(_) | Op::TimedTake { .. } | Op::SigWait { .. } | Op::Join(_));
+        self.cancelled && is_point && !wants_back
     }
 }
 
@@ -151,7 +162,18 @@ impl Machine {
     pub(super) fn spawn(&mut self, body: usize, blocks: bool) -> ThreadId {
         let id = ThreadId::new(self.threads.len());
         let (attention, registers) = (Attention::Due, [0; REGISTERS]);
-        self.threads.push(Thread { body, at: 0, phase: Phase::Fresh, registers, attention, signalled: false, blocks, interrupted: false });
+        self.threads.push(Thread {
+            body,
+            at: 0,
+            phase: Phase::Fresh,
+            registers,
+            attention,
+            signalled: false,
+            blocks,
+            cancelled: false,
+            leaves: false,
+            interrupted: false,
+        });
         self.created[body] = Some(id);
         id
     }
@@ -183,7 +205,9 @@ impl Machine {
         match state.attention {
             Attention::Handling => Stand::Handles,
             Attention::Due => Stand::Looks,
-            Attention::Paid if state.takes_signal() && op.is_some_and(|op| self.waits(thread, op)) => Stand::Interrupted,
+            Attention::Paid if op.is_some_and(|op| (state.takes_signal() || state.ends_in(op)) && self.waits(thread, op)) => {
+                Stand::Interrupted
+            }
             Attention::Paid => Stand::Body,
         }
     }
@@ -309,6 +333,7 @@ impl Machine {
             Op::ReadLock(mutex) => object(Sort::Mutex, mutex, EventKind::ReadLock),
             Op::Unlock(mutex) => object(Sort::Mutex, mutex, EventKind::Unlock),
             Op::Wait { condition, mutex, timeout } => match (state.phase, timeout) {
+                (Phase::Waiting, _) if state.leaves => object(Sort::Condition, condition, EventKind::WaitTimeout { by }),
                 (Phase::Waiting, None) if program.spurious => object(Sort::Condition, condition, EventKind::WaitSpurious { by }),
                 (Phase::Waiting, None) => object(Sort::Condition, condition, EventKind::Waiting),
                 (Phase::Waiting, Some(_)) => object(Sort::Condition, condition, EventKind::WaitTimeout { by }),
@@ -335,7 +360,7 @@ impl Machine {
                 Some(Event { kind: EventKind::WaitTimeout { by: None }, range: Some(word), object: None, site })
             }
             Op::SigWait { .. } => plain(EventKind::Waiting),
-            Op::Kill(body) => atomic(Rw::Write, Sort::Word.range(self.created[body].unwrap_or(thread).index())),
+            Op::Kill(body) | Op::Cancel(body) => atomic(Rw::Write, Sort::Word.range(self.created[body].unwrap_or(thread).index())),
             Op::Create(_) => plain(EventKind::Create { child: ThreadId::new(self.threads.len()) }),
             // A thread that was never created is waited for in vain: it waits for itself.
             Op::Join(body) => plain(EventKind::Join { child: self.created[body].unwrap_or(thread) }),
@@ -373,7 +398,10 @@ impl Machine {
         match op {
             Op::TimedLock { .. } | Op::TimedTake { .. } => true,
             Op::FutexWait { timed, .. } | Op::Await { timed, .. } | Op::SigWait { timed, .. } => timed,
-            Op::Wait { timeout, .. } => self.threads[thread.index()].phase == Phase::Waiting && (timeout.is_some() || program.spurious),
+            Op::Wait { timeout, .. } => {
+                let state = &self.threads[thread.index()];
+                state.phase == Phase::Waiting && (timeout.is_some() || program.spurious || state.leaves)
+            }
             _ => false,
         }
     }

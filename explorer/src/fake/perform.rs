@@ -102,16 +102,20 @@ impl Machine {
             Op::Wait { condition, mutex, timeout } => match phase {
                 Phase::Waiting => {
                     self.waiting.leave(Place::Condition(condition), thread);
-                    let times_out = timeout.is_some() && option == 0;
+                    let times_out = self.threads[index].leaves || (timeout.is_some() && option == 0);
                     self.threads[index].phase = if times_out { Phase::Expired } else { Phase::Woken };
                     return None;
                 }
                 Phase::Woken | Phase::Expired => {
-                    if let (Phase::Expired, Some(register)) = (phase, timeout) {
+                    if let (Phase::Expired, Some(register), false) = (phase, timeout, self.threads[index].leaves) {
                         self.threads[index].registers[register] = 1;
                     }
                     self.mutexes[mutex].owner = Some(thread);
                     self.threads[index].phase = Phase::Running;
+                    if core::mem::take(&mut self.threads[index].leaves) && phase == Phase::Expired {
+                        self.end_cancelled(program, thread);
+                        return None;
+                    }
                 }
                 _ => {
                     if self.mutexes[mutex].owner == Some(thread) {
@@ -159,6 +163,11 @@ impl Machine {
                     to.signalled = to.phase != Phase::Ended;
                 }
             }
+            Op::Cancel(body) => {
+                if let Some(to) = self.created[body] {
+                    self.threads[to.index()].cancelled = true;
+                }
+            }
             Op::Block(blocks) => self.threads[index].blocks = blocks,
             Op::SigWait { register, .. } => {
                 let taken = core::mem::take(&mut self.threads[index].signalled);
@@ -194,7 +203,9 @@ impl Machine {
             Stand::Looks if state.takes_signal() => (state.signalled, state.attention) = (false, Attention::Handling),
             Stand::Looks => {
                 state.attention = Attention::Paid;
-                if core::mem::take(&mut state.interrupted) {
+                if op.is_some_and(|op| state.ends_in(op)) {
+                    self.cancel(program, thread);
+                } else if core::mem::take(&mut state.interrupted) {
                     self.go_on_waiting(program, thread, op);
                 }
             }
@@ -202,6 +213,7 @@ impl Machine {
                 self.variables[0] += HANDLED;
                 state.attention = Attention::Due;
             }
+            Stand::Interrupted if !state.takes_signal() => self.cancel(program, thread),
             Stand::Interrupted => {
                 (state.signalled, state.attention, state.interrupted) = (false, Attention::Handling, true);
                 if let Some(Op::FutexWait { variable, .. }) = op {
@@ -211,6 +223,22 @@ impl Machine {
             }
         }
         true
+    }
+
+    /// A thread that was cancelled ends, with what it has; in the middle of a wait on a condition when it has left the waiters and has the mutex.
+    fn cancel(&mut self, program: &Program, thread: ThreadId) {
+        let state = &mut self.threads[thread.index()];
+        state.interrupted = false;
+        if state.phase == Phase::Waiting {
+            state.leaves = true;
+        } else {
+            self.end_cancelled(program, thread);
+        }
+    }
+
+    fn end_cancelled(&mut self, program: &Program, thread: ThreadId) {
+        let state = &mut self.threads[thread.index()];
+        (state.at, state.attention, state.cancelled) = (program.bodies[state.body].len(), Attention::Paid, false);
     }
 
     /// After a handler in the middle of a wait: most waits go on, some end, and one at a variable is made anew.

@@ -18,6 +18,7 @@
 //! | `move p q r` | takes the first thing out of one and puts it into another, if there is one and room for it; 1 in the register says so |
 //! | `await p q r`, `await p q r timed` | waits until there is something in one of two pipes, takes nothing, and says where: 1, 2, or 3 for both; 0 when the time limit has passed |
 //! | `kill a` | sends a thread a signal, whose handler adds [`HANDLED`] to the first variable |
+//! | `cancel a` | has a thread end where it next waits for a condition, a semaphore, a signal or the end of another, or is about to |
 //! | `block`, `unblock` | the thread leaves signals where they are, or takes them again; as those do that it creates |
 //! | `sigwait r`, `sigwait r timed` | takes one without its handler when it is there: 1 in the register says so, 0 that the time limit has passed |
 //! | `create a`, `join a`, `yield`, `exit` | threads; `exit` ends the process: what comes after it runs alone |
@@ -49,10 +50,10 @@ pub struct Program {
 }
 
 impl Program {
-    /// Whether threads send each other signals.
+    /// Whether threads interrupt each other, by signals or by cancellation.
     #[must_use]
     pub fn has_signals(&self) -> bool {
-        self.bodies.iter().flatten().any(|op| matches!(op, Op::Kill(_)))
+        self.bodies.iter().flatten().any(|op| matches!(op, Op::Kill(_) | Op::Cancel(_)))
     }
 }
 
@@ -147,6 +148,8 @@ pub enum Op {
     Await { pipes: [usize; 2], register: usize, timed: bool },
     /// Sends a thread a signal.
     Kill(usize),
+    /// Cancels a thread.
+    Cancel(usize),
     /// Takes no signals from here on, or takes them again.
     Block(bool),
     /// Waits for a signal, or for a time, and takes it without its handler; 1 in the register says that it did.
@@ -274,6 +277,7 @@ impl Names {
             ["await", p, q, r] => self.r#await([p, q], r, false),
             ["await", p, q, r, "timed"] => self.r#await([p, q], r, true),
             ["kill", a] => Op::Kill(self.body(a)),
+            ["cancel", a] => Op::Cancel(self.body(a)),
             ["block"] => Op::Block(true),
             ["unblock"] => Op::Block(false),
             ["sigwait", r] => Op::SigWait { register: register(r), timed: false },

@@ -149,6 +149,22 @@ mod tests {
     }
 
     #[test]
+    fn who_is_cancelled_ends_where_it_waits_with_what_it_has() {
+        check("main: create a, cancel a, join a\n a: load x r, store x 1", &["0 0 | 0 0"]);
+        check("main: create a, cancel a, join a, load x r\n a: take n, store x 1", &["0 0 | 0 0"]);
+        // Who is in the middle of a wait may have what it waits for before it is told.
+        check("main: create a, cancel a, post n, join a, load x r\n a: take n, store x 1", &["0 0 | 0 0", "1 0 | 0 0"]);
+        check("main: create a, post n, cancel a, join a, load x r\n a: take n, store x 1", &["0 0 | 0 0", "1 0 | 0 0"]);
+        check("main: create a, cancel a, join a, trylock m r\n a: lock m, take n", &["0 0 | 0 0"]);
+        // In a wait on a condition it gets the mutex back; woken first, it goes on.
+        check("main: create a, cancel a, join a, trylock m r\n a: lock m, wait c m, unlock m", &["0 0 | 0 0"]);
+        let woken = "main: create a, cancel a, lock m, signal c, unlock m, join a, load x r\n a: lock m, wait c m, store x 1, unlock m";
+        check(woken, &["0 0 | 0 0", "1 0 | 0 0", "waits 2-"]);
+        // A signal that waits for it is not taken by who is to end.
+        check("main: block, create a, kill a, cancel a, join a\n a: take n, sigwait r", &["0 0 | 0 0"]);
+    }
+
+    #[test]
     fn the_first_to_enter_runs_the_routine_and_others_wait_for_it() {
         let body = "enter o r, skip 2 unless r == 1, store x 1, leave o, load x s";
         check(&format!("main: create a, {body}\n a: {body}"), &["0 1 | 1 1", "1 1 | 0 1"]);

@@ -3,9 +3,10 @@
 use model::ids::ThreadId;
 use model::pair::Mode;
 
-use super::machine::{Attention, Machine, Once, Outcome, Phase, Stand};
+use super::machine::{Machine, Once, Outcome};
 use super::pipes::End;
 use super::program::{HANDLED, Op, Program, Value};
+use super::thread::{Attention, Phase, Stand};
 use super::waiting::Place;
 
 /// What a wait at a variable ends with: it had another value, it was woken, or its time has passed.

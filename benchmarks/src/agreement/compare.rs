@@ -82,7 +82,7 @@ impl Expected {
             (outcomes.iter().map(outcome::of_data).collect::<Words>(), schedules)
         };
         let (whole, schedules) = words(Within::Everything);
-        let within = || (!program.has_signals()).then(|| words(Within::Preemptions(bound)).0);
+        let within = || (!program.has_interruptions()).then(|| words(Within::Preemptions(bound)).0);
         (schedules <= most).then(|| Self { whole, bound, within: within() })
     }
 
@@ -109,12 +109,13 @@ pub fn compare(atomfix: &Path, folder: &Path, settings: Settings, shown: &mut dy
         if comparison.interpreted == settings.interpreted {
             break;
         }
-        let (flavor, most) = match seed % 8 {
-            1 => (Flavor::Signals, MOST_FORKED),
-            5 => (Flavor::Calls, MOST_FORKED),
-            3 | 7 => (Flavor::Pipes, MOST_FORKED),
-            _ => (Flavor::Primitives, MOST_SCHEDULES),
+        let flavor = match seed % 8 {
+            1 => Flavor::Signals,
+            5 => Flavor::Calls,
+            3 | 7 => Flavor::Pipes,
+            _ => Flavor::Primitives,
         };
+        let most = if flavor == Flavor::Primitives { MOST_SCHEDULES } else { MOST_FORKED };
         let program = program(seed, flavor);
         let bound = u32::try_from(seed % (u64::from(MOST_PREEMPTIONS) + 1)).unwrap_or(0);
         let Some(expected) = Expected::of(&program, bound, most) else {

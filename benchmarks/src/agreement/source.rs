@@ -109,7 +109,7 @@ pub fn c(program: &Program) -> Option<String> {
         "#include \"operations.h\"\npthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;\npthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;\n\
          pthread_cond_t condition = PTHREAD_COND_INITIALIZER;\nsem_t semaphore;\npthread_barrier_t barrier;\nHANDLER\n",
     );
-    let handles = program.has_signals();
+    let handles = program.has_interruptions();
     // As in the interpreter.
     let last = if handles { "  sched_yield();\n" } else { "" };
     for (number, body) in program.bodies.iter().enumerate() {

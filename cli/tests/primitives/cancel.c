@@ -95,20 +95,16 @@ static void *locker(void *unused) {
   pthread_mutex_unlock(&m);
   return (void *)7;
 }
+static sigset_t signals;
 static void *take_signal(void *unused) {
-  sigset_t set;
   int taken;
   locker(unused);
-  sigemptyset(&set);
-  sigaddset(&set, SIGUSR1);
-  sigwait(&set, &taken);
+  sigwait(&signals, &taken);
   return (void *)7;
 }
 static void block(int signal) {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, signal);
-  pthread_sigmask(SIG_BLOCK, &set, NULL);
+  sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, NULL);
 }
 int main(int argc, char **argv) {
   const char *is = argc > 1 ? argv[1] : "";

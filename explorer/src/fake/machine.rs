@@ -35,7 +35,7 @@ pub struct Machine {
     /// Who ends the process: it alone goes on, with what its body has after that.
     pub(super) exiting: Option<ThreadId>,
     /// Whether threads interrupt each other: then each looks for that before what it does.
-    pub(super) signals: bool,
+    pub(super) interruptions: bool,
     /// Injected locks that the last step dropped or weakened, until somebody asks.
     pub(super) dropped: Vec<(usize, Option<Mode>)>,
 }
@@ -83,7 +83,7 @@ impl Machine {
             pipes: Pipes::new(&program.room),
             created: vec![None; program.bodies.len()],
             exiting: None,
-            signals: program.has_signals(),
+            interruptions: program.has_interruptions(),
             dropped: Vec::new(),
         };
         machine.spawn(0, false);
@@ -132,7 +132,7 @@ impl Machine {
         let state = &self.threads[thread.index()];
         let op = self.op(program, thread);
         let fails = matches!(op, Some(Op::Assert { .. }));
-        if !self.signals || matches!(state.phase, Phase::Fresh | Phase::Ended) || fails {
+        if !self.interruptions || matches!(state.phase, Phase::Fresh | Phase::Ended) || fails {
             return Stand::Body;
         }
         match state.attention {
@@ -209,7 +209,7 @@ impl Machine {
             Stand::Body | Stand::Interrupted => {}
         }
         let Some(op) = self.op(program, thread) else { return plain(EventKind::Exit) };
-        let by = self.signals.then_some(word);
+        let by = self.interruptions.then_some(word);
         let site = Some(SiteKey((state.body as u64) << 32 | state.at as u64));
         let object =
             |sort: Sort, index: usize, kind| Some(Event { kind, range: Some(sort.range(index)), object: Some(sort.object(index)), site });

@@ -52,7 +52,7 @@ pub struct Program {
 impl Program {
     /// Whether threads interrupt each other, by signals or by cancellation.
     #[must_use]
-    pub fn has_signals(&self) -> bool {
+    pub fn has_interruptions(&self) -> bool {
         self.bodies.iter().flatten().any(|op| matches!(op, Op::Kill(_) | Op::Cancel(_)))
     }
 }
@@ -203,7 +203,7 @@ pub fn parse(text: &str) -> Program {
     let (room, meets) = (numbers(&names.pipes), numbers(&names.barriers));
     let mut program = Program { bodies, sizes, room, meets, spurious: false, restart: false };
     // The one that handlers change.
-    program.sizes.variables = sizes.variables.max(usize::from(program.has_signals()));
+    program.sizes.variables = sizes.variables.max(usize::from(program.has_interruptions()));
     program
 }
 

@@ -136,10 +136,14 @@ fn fresh(start: usize, owner: usize, bytes: usize) -> Option<usize> {
 }
 
 /// Whose part an address lies in, if it is one of the heap.
+#[inline]
 fn owner(address: usize) -> Option<usize> {
-    let within = |start: usize, part: usize| (start != 0).then(|| address.checked_sub(start)).flatten().map(|offset| offset / part);
-    let small = within(LOW.load(Relaxed), LOW_PART).filter(|&index| index < PARTS);
-    small.or_else(|| within(START.load(Relaxed), part_bytes()).filter(|&index| index < PARTS))
+    // Who only asks whether there is one divides nothing.
+    let within = |start: usize, part: usize| {
+        let offset = address.checked_sub(start).filter(|&offset| start != 0 && offset < PARTS * part)?;
+        offset.checked_div(part)
+    };
+    within(LOW.load(Relaxed), LOW_PART).or_else(|| within(START.load(Relaxed), part_bytes()))
 }
 
 fn part_bytes() -> usize {
@@ -235,8 +239,7 @@ pub(crate) fn standing(block: *mut u8) -> Standing {
 /// Whether an address lies in the heap.
 #[inline]
 pub(crate) fn owns(address: u64) -> bool {
-    let within = |start: usize, part: usize| start != 0 && address.wrapping_sub(start as u64) < (PARTS * part) as u64;
-    within(LOW.load(Relaxed), LOW_PART) || within(START.load(Relaxed), part_bytes())
+    usize::try_from(address).is_ok_and(|address| owner(address).is_some())
 }
 
 /// Whether a part has ever handed out memory that far.

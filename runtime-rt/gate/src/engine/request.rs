@@ -61,7 +61,8 @@ impl Engine {
             let here = 0_u8;
             once::leave_abandoned(self, (&raw const here).expose_provenance());
         }
-        let may_end = request.ask.has_time_limit() || matches!(request.ask, Ask::Waiting { .. });
+        let may_end = request.ask.has_time_limit()
+            || (matches!(request.ask, Ask::Waiting { .. }) && self.model.borrow().spurious == Spurious::Possible);
         self.model.borrow_mut().threads[me.index()].request = request;
         if may_end {
             let here = 0_u8;
@@ -72,12 +73,8 @@ impl Engine {
     /// A wait that may end by itself is about to begin: where, of which the frame is the newest.
     #[inline(never)]
     fn note_place(&self, me: ThreadId, frame: usize) {
-        let mut model = self.model.borrow_mut();
-        if !model.threads[me.index()].request.ask.has_time_limit() && model.spurious == Spurious::Never {
-            return;
-        }
         let (place, repeats) = self.with_current(|fiber| (circle::callers(fiber, frame), fiber.circle.borrow().repeats()));
-        let entry = &mut model.threads[me.index()];
+        let entry = &mut self.model.borrow_mut().threads[me.index()];
         (entry.place, entry.repeats, entry.heeds_others) = (place, repeats, self.habits.has(Habit::Interrupts));
     }
 
